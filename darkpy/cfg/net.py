@@ -1,0 +1,213 @@
+"""[net]: the network's input, the training schedule and the augmentation.
+
+Source: darknet src/parser.c, parse_net_options.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from darkpy.cfg.options import Options
+from darkpy.errors import CfgError
+
+POLICIES = ("constant", "step", "steps", "exp", "poly", "random", "sigmoid", "sgdr")
+
+# Keys that darkpy reads but does not act on yet: said once, so that nobody waits for an effect.
+_WITHOUT_EFFECT: dict[str, float] = {
+    "adam": 0,
+    "adversarial_lr": 0,
+    "attention": 0,
+    "badlabels_rejection_percentage": 0,
+    "blur": 0,
+    "contrastive": 0,
+    "dynamic_minibatch": 0,
+    "ema_alpha": 0,
+    "equidistant_point": 0,
+    "gaussian_noise": 0,
+    "loss_scale": 1,
+    "mixup": 0,
+    "cutmix": 0,
+    "num_sigmas_reject_badlabels": 0,
+    "optimized_memory": 0,
+    "show_receptive_field": 0,
+    "track": 0,
+    "try_fix_nan": 0,
+    "unsupervised": 0,
+    "use_cuda_graph": 0,
+    "weights_reject_freq": 0,
+}
+# Keys of classifiers, of the options above, or without meaning in darknet itself: read in silence.
+_SILENT = [
+    "B1",
+    "B2",
+    "eps",
+    "angle",
+    "aspect",
+    "min_crop",
+    "max_crop",
+    "label_smooth_eps",
+    "contrastive_jit_flip",
+    "contrastive_color",
+    "augment_speed",
+    "sequential_subdivisions",
+    "seq_scales",
+    "workspace_size_limit_MB",
+    "inputs",
+    "time_steps",
+    "max_epochs",
+    "seen",
+]
+_ADVICE = {
+    "mini_batch": "The mini-batch is batch / subdivisions: use subdivisions.",
+    "minibatch": "The mini-batch is batch / subdivisions: use subdivisions.",
+    "epochs": "darknet counts iterations: use max_batches.",
+    "lr": "Did you mean 'learning_rate'?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NetSpec:
+    """What [net] says. Sizes in pixels; ``batch`` counts the images of an iteration, as written."""
+
+    batch: int
+    subdivisions: int
+    width: int
+    height: int
+    channels: int
+    max_batches: int
+    learning_rate: float
+    learning_rate_min: float
+    momentum: float
+    decay: float
+    policy: str
+    burn_in: int
+    power: float
+    step: int
+    scale: float
+    gamma: float
+    steps: tuple[int, ...]
+    scales: tuple[float, ...]
+    sgdr_cycle: int
+    sgdr_mult: int
+    flip: bool
+    saturation: float
+    exposure: float
+    hue: float
+    mosaic: bool
+    mosaic_bound: bool
+    letter_box: bool
+    resize_step: int
+    max_chart_loss: float
+
+    @property
+    def mini_batch(self) -> int:
+        """Images of one forward pass: batch / subdivisions, at least 1."""
+        return max(self.batch // self.subdivisions, 1)
+
+    @property
+    def images_per_iteration(self) -> int:
+        """Images of one weight update: the mini-batch times subdivisions."""
+        return self.mini_batch * self.subdivisions
+
+    @classmethod
+    def parse(cls, options: Options) -> Self:
+        """Read a [net] section.
+
+        Raises:
+            CfgError: If a value is no number, out of its bounds, or the schedule does not fit together.
+        """
+        max_batches = options.integer("max_batches", 0, at_least=0, loud=True)
+        batch = options.integer("batch", 1, at_least=1, loud=True)
+        learning_rate = options.real("learning_rate", 0.001, loud=True)
+        momentum = options.real("momentum", 0.9, loud=True)
+        decay = options.real("decay", 0.0001, loud=True)
+        subdivisions = options.integer("subdivisions", 1, at_least=1, loud=True)
+        policy = options.choice("policy", "constant", POLICIES, loud=True)
+        steps, scales = _steps(options, policy)
+        spec = cls(
+            batch=batch,
+            subdivisions=subdivisions,
+            width=options.integer("width", 0, at_least=0),
+            height=options.integer("height", 0, at_least=0),
+            channels=options.integer("channels", 0, at_least=0),
+            max_batches=max_batches,
+            learning_rate=learning_rate,
+            learning_rate_min=options.real("learning_rate_min", 0.00001),
+            momentum=momentum,
+            decay=decay,
+            policy=policy,
+            burn_in=options.integer("burn_in", 0, at_least=0),
+            power=options.real("power", 4.0),
+            step=options.integer("step", 1, at_least=1, loud=policy in ("step", "sigmoid")),
+            scale=options.real("scale", 1.0, loud=policy == "step"),
+            gamma=options.real("gamma", 1.0, loud=policy in ("exp", "sigmoid")),
+            steps=steps,
+            scales=scales,
+            sgdr_cycle=options.integer("sgdr_cycle", max_batches, at_least=1),
+            sgdr_mult=options.integer("sgdr_mult", 2, at_least=1),
+            flip=options.integer("flip", 1) != 0,
+            saturation=options.real("saturation", 1.0) or 1.0,  # 0 counts as 1, as in darknet's loader
+            exposure=options.real("exposure", 1.0) or 1.0,
+            hue=options.real("hue", 0.0),
+            mosaic=options.flag("mosaic"),
+            mosaic_bound=options.flag("mosaic_bound"),
+            letter_box=options.flag("letter_box"),
+            resize_step=options.integer("resize_step", 32, at_least=1),
+            max_chart_loss=options.real("max_chart_loss", 20.0, above=0.0),
+        )
+        _check_input(spec, options)
+        _note_without_effect(options)
+        return spec
+
+
+def _steps(options: Options, policy: str) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    steps = options.integers("steps") or ()
+    scales = options.reals("scales") or ()
+    if policy == "steps":
+        if not steps or not scales:
+            missing = "steps" if not steps else "scales"
+            raise CfgError(
+                f"{options.where} policy=steps: STEPS policy must have steps and scales, but {missing} is missing. "
+                "Add steps=... and scales=... of equal length."
+            )
+        if len(scales) < len(steps):
+            options.fail("scales", f"{len(steps)} steps but {len(scales)} scales. Give one scale for each step.")
+    return steps, scales[: len(steps)]
+
+
+def _check_input(spec: NetSpec, options: Options) -> None:
+    if not (spec.width and spec.height and spec.channels):
+        raise CfgError(
+            f"{options.where} No input parameters supplied: width={spec.width}, height={spec.height}, "
+            f"channels={spec.channels}. Give all three, such as width=416 height=416 channels=3."
+        )
+    if spec.channels not in (1, 3):
+        options.fail(
+            "channels", f"{spec.channels} channels not supported: pictures load as 1 (grey) or 3 (RGB). Set channels=3."
+        )
+
+
+def _note_without_effect(options: Options) -> None:
+    for key, neutral in _WITHOUT_EFFECT.items():
+        value = options.real(key, neutral)
+        entry = options.section.find(key)
+        if entry is not None and value != neutral:
+            options.notes.append(
+                f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect in this version of darkpy."
+            )
+    for key in _SILENT:
+        options.has(key)
+
+
+def net_warnings(options: Options) -> list[str]:
+    """Return the warnings for keys of [net] that darkpy does not know, with advice where the meaning is plain."""
+    warnings = options.leftovers()
+    for key, advice in _ADVICE.items():
+        entry = options.section.find(key)
+        if entry is not None:
+            warnings = [
+                f"{options.section.path}:{entry.line}: Unused field: '{key} = {entry.value}'. {advice}"
+                if f"Unused field: '{key} = " in warning
+                else warning
+                for warning in warnings
+            ]
+    return warnings
