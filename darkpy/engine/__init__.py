@@ -1,0 +1,1 @@
+"""The training loop, darknet's weight update and the learning rate."""

@@ -1,0 +1,189 @@
+"""Iteration -> learning rate, and iteration -> network size. Pure.  Source: darknet src/network.c, get_current_rate; src/detector.c."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from darkpy.cfg.net import NetSpec
+
+RESIZE_EVERY = 10  # iterations between two sizes
+_LAST_AT_LARGEST = 100  # the last iterations all run at the largest size
+_RATE_DRAW, _SIZE_DRAW = 1, 2  # tags of the random draws
+
+
+def learning_rate(net: NetSpec, iteration: int, *, seed: int = 0) -> float:
+    """Return the rate of an update.
+
+    Args:
+        net: Policy and its values.
+        iteration: Number of the update, counted from 1.
+        seed: For the policy ``random``, whose draw depends on seed and iteration alone.
+    """
+    if iteration < net.burn_in:
+        return net.learning_rate * (iteration / net.burn_in) ** net.power
+    if net.policy == "step":
+        return net.learning_rate * net.scale ** (iteration // net.step)
+    if net.policy == "steps":
+        return net.learning_rate * math.prod(_scales_so_far(net, iteration))
+    if net.policy == "exp":
+        return net.learning_rate * net.gamma**iteration
+    if net.policy == "poly":
+        return net.learning_rate * max(1 - iteration / max(net.max_batches, 1), 0.0) ** net.power
+    if net.policy == "random":
+        return net.learning_rate * np.random.default_rng([seed, _RATE_DRAW, iteration]).random() ** net.power
+    if net.policy == "sigmoid":
+        return net.learning_rate / (1 + math.exp(min(net.gamma * (iteration - net.step), 700)))
+    if net.policy == "sgdr":
+        return _sgdr(net, iteration)
+    return net.learning_rate
+
+
+def _scales_so_far(net: NetSpec, iteration: int) -> Iterator[float]:
+    for step, scale in zip(net.steps, net.scales, strict=True):
+        if step > iteration:
+            return
+        yield scale
+
+
+def _sgdr(net: NetSpec, iteration: int) -> float:
+    start, cycle = 0, max(net.sgdr_cycle, 1)
+    while start + cycle < iteration:
+        start += cycle
+        cycle *= net.sgdr_mult
+    wave = 1 + math.cos((iteration - start) * 3.14159265 / cycle)
+    return net.learning_rate_min + 0.5 * (net.learning_rate - net.learning_rate_min) * wave
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSchedule:
+    """Network sizes of multi-scale training (``random`` of the last head), in pixels.
+
+    A size depends on seed and iteration alone, so that neither workers nor resuming change it.
+    """
+
+    width: int
+    height: int
+    coefficient: float  # 0: one size; 1 counts as 1.4
+    step: int
+    max_batches: int
+    seed: int
+
+    @property
+    def factor(self) -> float:
+        """The largest enlargement: 1.4 where ``random`` is 1."""
+        return 1.4 if self.coefficient == 1 else self.coefficient
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        """Width and height of the largest size."""
+        if not self.coefficient:
+            return self.width, self.height
+        return self._scaled(self.width, self.factor), self._scaled(self.height, self.factor)
+
+    def resizes(self, turn: int) -> bool:
+        """Return whether a new size is taken before loop turn ``turn`` (0 for the first iteration of a process)."""
+        return bool(self.coefficient) and turn % RESIZE_EVERY == 0
+
+    def draw(self, iteration: int, *, first: bool) -> tuple[int, int]:
+        """Return the size to take before the iteration that follows ``iteration`` completed ones.
+
+        Args:
+            iteration: Completed iterations.
+            first: Whether nothing was trained yet in this process: the largest size then shows whether memory suffices.
+        """
+        if first or iteration > self.max_batches - _LAST_AT_LARGEST:
+            return self.largest
+        generator = np.random.default_rng([self.seed, _SIZE_DRAW, iteration])
+        ratio = generator.uniform(1, self.factor)
+        if generator.random() < 0.5:
+            ratio = 1 / ratio
+        width, height = self._scaled(self.width, ratio), self._scaled(self.height, ratio)
+        if ratio < 1 and (width > self.width or height > self.height):
+            return self.width, self.height
+        return width, height
+
+    def _scaled(self, length: int, ratio: float) -> int:
+        """Return the length in whole steps; one step is added before rounding, as in darknet."""
+        return max(math.floor(ratio * length / self.step + 1 + 0.5) * self.step, self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class MapSchedule:
+    """When mAP is measured: every ``every`` iterations, not before burn_in, and after the last one.  0: never."""
+
+    every: int
+    burn_in: int
+    max_batches: int
+
+    @classmethod
+    def of_epochs(cls, epochs: int, *, pictures: int, net: NetSpec) -> "MapSchedule":
+        """Return darknet's interval: so many passes over the list, but at least 100 iterations."""
+        every = max(epochs * pictures // net.images_per_iteration, 100)
+        return cls(every, net.burn_in, net.max_batches)
+
+    def next_after(self, last: int) -> int:
+        """Return the iteration of the next measurement; ``last`` is that of the last one, or where the run began."""
+        return max(last + self.every, self.burn_in)
+
+    def is_due(self, iteration: int, *, last: int) -> bool:
+        """Return whether mAP is measured after ``iteration``."""
+        return bool(self.every) and (iteration >= self.next_after(last) or iteration == self.max_batches)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedIteration:
+    """One iteration to come."""
+
+    completed: int  # iterations before it
+    width: int  # pixels
+    height: int
+    is_new_size: bool  # whether a size is taken before it
+
+
+def plan_iterations(sizes: SizeSchedule, maps: MapSchedule, *, start: int) -> Iterator[PlannedIteration]:
+    """Yield the iterations of a run, from ``start`` completed ones to max_batches.
+
+    After a mAP the network is left at its own size until the next multiple of ten turns, as in darknet.
+    """
+    width, height = sizes.width, sizes.height
+    last_map = start
+    for completed in range(start, sizes.max_batches):
+        turn = completed - start
+        is_new_size = sizes.resizes(turn)
+        if is_new_size:
+            width, height = sizes.draw(completed, first=turn == 0)
+        yield PlannedIteration(completed, width, height, is_new_size)
+        if maps.is_due(completed + 1, last=last_map):
+            last_map = completed + 1
+            width, height = sizes.width, sizes.height
+
+
+@dataclass(slots=True)
+class CheckpointSchedule:
+    """Which weights files are due after an iteration.
+
+    Args:
+        save_every: Iterations between numbered files (``saveweights``).
+        save_last: Iterations between ``_last`` files (``savelast``).
+        saved: Iteration of the last numbered file, or where the run began.
+        saved_last: The same for the ``_last`` file.
+    """
+
+    save_every: int
+    save_last: int
+    saved: int
+    saved_last: int
+
+    def due(self, iteration: int) -> list[str]:
+        """Return the suffixes of the files to write now, in order."""
+        suffixes = []
+        if iteration >= self.saved + self.save_every or iteration % self.save_every == 0:
+            self.saved = iteration
+            suffixes.append(str(iteration))
+        is_due = iteration >= self.saved_last + self.save_last or (iteration % self.save_last == 0 and iteration > 1)
+        if self.save_every > self.save_last and is_due:
+            self.saved_last = iteration
+            suffixes.append("last")
+        return suffixes

@@ -1,0 +1,51 @@
+"""What a detection head does beside being a layer: its loss, its boxes, and what it asks of the data."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from darkpy.structures import NmsRule
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLoss:
+    """Loss of one head for one mini-batch. Figures are 0-dimensional tensors, left on the device."""
+
+    delta: Tensor  # (B, C, H, W): minus the gradient with respect to the head's input, summed over images
+    cost: Tensor  # what enters the printed loss
+    average_iou: Tensor
+    count: Tensor  # assignments of truths to anchors
+    class_loss: Tensor  # divided by B, as printed
+    iou_loss: Tensor
+    total_loss: Tensor
+    rewritten: Tensor  # assignments to an anchor that had one already
+    assigned: Tensor  # all boxes that were written
+
+
+@dataclass(frozen=True, slots=True)
+class DataRule:
+    """What the last detection head asks of the data pipeline."""
+
+    classes: int
+    jitter: float
+    resize: float
+    random: float  # 0: one size; else the coefficient of multi-scale training
+    max_boxes: int
+
+
+class Head(Protocol):
+    """A module that turns its input into boxes, and gives the loss of its input."""
+
+    classes: int
+    nms_rule: NmsRule
+    data_rule: DataRule
+    loss_name: str
+    normalizers: tuple[float, float, float]  # iou, objectness, class: as printed
+    detailed: bool  # show_details
+
+    def loss(self, x: Tensor, truths: Tensor, network_size: tuple[int, int]) -> HeadLoss:
+        """Return the loss of a head's input (B, C, H, W) for truths (B, T, 5); the network's width, height in pixels."""
+
+    def boxes(self, output: Tensor, network_size: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return boxes (B, N, 4), objectness (B, N), class scores (B, N, classes) of a head's output, in array order."""

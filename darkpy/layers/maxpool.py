@@ -1,0 +1,125 @@
+"""[maxpool]: maximum over a window, or over channels.  Source: darknet src/maxpool_layer.c, src/parser.c."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from darkpy.cfg.options import Options
+from darkpy.errors import CfgError
+from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+
+_OUTSIDE = torch.finfo(torch.float32).min  # what darknet takes for pixels outside the picture
+
+
+class WindowMaximum(nn.Module):
+    """Maximum over windows; pixels outside the picture never win."""
+
+    def __init__(self, spec: "MaxpoolSpec") -> None:
+        super().__init__()
+        self.size = spec.size
+        self.stride = (spec.stride_y, spec.stride_x)
+        self.before = spec.padding // 2  # left and top; the rest is right and bottom
+        self.padding = spec.padding
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, C, H', W') for (B, C, H, W)."""
+        after = self.padding - self.before
+        if self.before == after and 2 * self.before <= self.size:
+            return F.max_pool2d(x, self.size, self.stride, self.before)
+        bottom, right = self._reach(x.shape[2], self.stride[0]), self._reach(x.shape[3], self.stride[1])
+        if self.before or bottom or right:
+            x = F.pad(x, (self.before, right, self.before, bottom), value=_OUTSIDE)
+        return F.max_pool2d(x, self.size, self.stride)
+
+    def _reach(self, length: int, stride: int) -> int:
+        """Return how many pixels behind the picture the last window needs."""
+        last = (total_stride(length, self.padding, self.size, stride) - 1) * stride - self.before + self.size
+        return max(last - length, 0)
+
+
+class ChannelMaximum(nn.Module):
+    """Maximum over the channels g, g + out_channels, g + 2 out_channels, ..."""
+
+    def __init__(self, out_channels: int) -> None:
+        super().__init__()
+        self.out_channels = out_channels
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, out_channels, H, W) for (B, C, H, W)."""
+        missing = -x.shape[1] % self.out_channels
+        if missing:
+            x = F.pad(x, (0, 0, 0, 0, 0, missing), value=_OUTSIDE)
+        return torch.unflatten(x, 1, (-1, self.out_channels)).amax(1)
+
+
+@layer("maxpool", "max")
+@dataclass(frozen=True, slots=True)
+class MaxpoolSpec:
+    """Values of a [maxpool] section, sizes in pixels."""
+
+    where: str
+    size: int
+    stride_x: int
+    stride_y: int
+    padding: int  # of both sides together
+    out_channels: int  # 0: pool over windows; else over channels
+
+    @classmethod
+    def parse(cls, options: Options) -> Self:
+        for key in ("antialiasing", "maxpool_zero_nonmax"):
+            if options.flag(key):
+                options.fail(key, "not supported in this version of darkpy.")
+        stride = options.integer("stride", 1, at_least=1, loud=True)
+        stride_x = options.integer("stride_x", stride, at_least=1)
+        stride_y = options.integer("stride_y", stride, at_least=1)
+        size = options.integer("size", stride, at_least=1, loud=True)
+        padding = options.integer("padding", size - 1, at_least=0)
+        out_channels = options.integer("out_channels", 1, at_least=1)
+        over_channels = options.flag("maxpool_depth")
+        return cls(options.where, size, stride_x, stride_y, padding, out_channels if over_channels else 0)
+
+    def sources(self, index: int) -> tuple[int, ...]:
+        return previous(index)
+
+    def output_shape(self, inputs: Sequence[Shape]) -> Shape:
+        (source,) = inputs
+        if self.out_channels:
+            if self.out_channels > source.channels:
+                raise CfgError(
+                    f"{self.where} out_channels={self.out_channels} is more than the {source.channels} input channels. "
+                    "Set it to a divisor of them."
+                )
+            return Shape(self.out_channels, source.height, source.width)
+        height = total_stride(source.height, self.padding, self.size, self.stride_y)
+        width = total_stride(source.width, self.padding, self.size, self.stride_x)
+        if height < 1 or width < 1 or self.size > min(source.height, source.width) + self.padding:
+            raise CfgError(
+                f"{self.where} size={self.size} does not fit an input of {source.width}x{source.height}. "
+                "Use a smaller window, or a larger network width and height."
+            )
+        return Shape(source.channels, height, width)
+
+    def build(self, inputs: Sequence[Shape]) -> nn.Module:
+        return ChannelMaximum(self.out_channels) if self.out_channels else WindowMaximum(self)
+
+    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
+        return ()
+
+    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
+        return ()
+
+    def row(self, inputs: Sequence[Shape], output: Shape) -> str:
+        window = f"{self.size:2d}x{self.size:2d}/{self.stride_x:2d}"
+        tail = f"{inputs[0]} -> {output} {self.bflops(inputs, output):5.3f} BF"
+        if self.out_channels:
+            return f"max-depth{'':9}{window}   {tail}"
+        if self.stride_x != self.stride_y:
+            return f"max{'':14}{window}x{self.stride_y:2d} {tail}"
+        return f"max{'':15}{window}   {tail}"
+
+    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
+        return self.size * self.size * inputs[0].channels * output.height * output.width / 1e9

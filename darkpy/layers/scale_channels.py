@@ -1,0 +1,74 @@
+"""[scale_channels]: an earlier layer, each channel times one value of the previous layer.
+
+Source: darknet src/scale_channels_layer.c.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from torch import Tensor, nn
+
+from darkpy.cfg.options import Options
+from darkpy.errors import CfgError
+from darkpy.layers._activation import ACTIVATIONS, read_activation
+from darkpy.layers._base import ParameterRule, Shape, layer
+
+
+class ScaleChannels(nn.Module):
+    """Product of an input and its channel weights, then the activation."""
+
+    def __init__(self, activation: str) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, scales: Tensor, x: Tensor) -> Tensor:
+        """Return (B, C, H, W) for scales (B, C, 1, 1) and x (B, C, H, W)."""
+        return self.activation(x * scales)
+
+
+@layer("scale_channels")
+@dataclass(frozen=True, slots=True)
+class ScaleChannelsSpec:
+    """Values of a [scale_channels] section."""
+
+    where: str
+    source: int  # absolute index of the layer that is scaled
+    activation: str
+
+    @classmethod
+    def parse(cls, options: Options) -> Self:
+        (source, *others) = options.layers("from")
+        if others:
+            options.fail("from", f"names {1 + len(others)} layers, but [scale_channels] scales one. Keep one.")
+        if options.flag("scale_wh"):
+            options.fail("scale_wh", "not supported in this version of darkpy.")
+        return cls(options.where, source, read_activation(options, "linear"))
+
+    def sources(self, index: int) -> tuple[int, ...]:
+        return (index - 1, self.source)
+
+    def output_shape(self, inputs: Sequence[Shape]) -> Shape:
+        scales, source = inputs
+        if scales != (source.channels, 1, 1):
+            raise CfgError(
+                f"{self.where} needs a previous layer of 1x1x{source.channels} to scale layer {self.source} "
+                f"({source.width}x{source.height}x{source.channels}), but it is "
+                f"{scales.width}x{scales.height}x{scales.channels}. Put an [avgpool] before, and set its filters."
+            )
+        return source
+
+    def build(self, inputs: Sequence[Shape]) -> nn.Module:
+        return ScaleChannels(self.activation)
+
+    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
+        return ()
+
+    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
+        return ()
+
+    def row(self, inputs: Sequence[Shape], output: Shape) -> str:
+        return f"scale Layer: {self.source}"
+
+    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
+        return 0.0

@@ -1,0 +1,163 @@
+""".weights files <-> Network.  Source: darknet src/parser.c, load_weights_upto, save_weights_upto.
+
+Layout: int32 major, minor, revision; the images seen (uint64, or uint32 before version 0.2); then float32 values, layer by
+layer in the order of each spec's ``blobs``. Little-endian, without names, lengths or checksum.
+"""
+
+import os
+import struct
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from darkpy.cfg.text import unreadable
+from darkpy.errors import WeightsError
+from darkpy.network import Network
+
+_VERSION = (0, 2, 5)
+_FLOAT = np.dtype("<f4")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedWeights:
+    """What a weights file gave."""
+
+    seen: int  # images that trained it
+    is_seen_64: bool  # whether the header holds 64 bits of them
+    layers: int  # layers loaded
+    total_layers: int
+    notes: tuple[str, ...]
+
+
+def load_weights(network: Network, path: Path, *, leftover_is_error: bool) -> LoadedWeights:
+    """Read a weights file into a network. A file may end after any layer: the rest keeps its values.
+
+    Args:
+        network: Its parameters and statistics are overwritten.
+        path: The file.
+        leftover_is_error: Whether values left over at the end are an error (training) or a note.
+
+    Raises:
+        WeightsError: If the file is missing, empty, no weights file, ends inside a layer, or has values left over.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise WeightsError(unreadable(path, error)) from error
+    seen, is_seen_64, start = _header(raw, path)
+    if (len(raw) - start) % 4:
+        raise WeightsError(
+            f"{path}: not a darknet weights file, or cut: {len(raw)} bytes are no header of {start} bytes and whole floats. "
+            "Get the file again."
+        )
+    values = np.frombuffer(raw, dtype=_FLOAT, offset=start)
+    layers, used = _fill(network, values, path)
+    total = len(network.layers)
+    notes = (
+        [f"{path}: loaded {layers} of {total} layers; the others keep their initial values."] if layers < total else []
+    )
+    if used < values.size:
+        message = (
+            f"{path}: {values.size - used} floats are left over after the {total} layers of {network.blueprint.path} "
+            f"({used} floats): the file belongs to another network."
+        )
+        if leftover_is_error:
+            raise WeightsError(message + " Use the cfg that it was trained with.")
+        notes.append(message)
+    return LoadedWeights(seen, is_seen_64, layers, total, tuple(notes))
+
+
+def _header(raw: bytes, path: Path) -> tuple[int, bool, int]:
+    """Return the images seen, whether they are stored in 64 bits, and the header's length in bytes."""
+    if not raw:
+        raise WeightsError(f"{path}: empty file. Get the weights again.")
+    if len(raw) >= 16:
+        major, minor, revision = struct.unpack_from("<iii", raw)
+        if all(-1000 <= number <= 2000 for number in (major, minor, revision)):
+            if major * 10 + minor < 2:
+                return struct.unpack_from("<I", raw, 12)[0], False, 16
+            if len(raw) >= 20:
+                return struct.unpack_from("<Q", raw, 12)[0], True, 20
+    raise WeightsError(
+        f"{path}: not a darknet weights file: it does not begin with a version such as 0.2.5. Give a .weights file."
+    )
+
+
+@torch.no_grad()
+def _fill(network: Network, values: np.ndarray, path: Path) -> tuple[int, int]:
+    """Copy values into the network; return the layers loaded and the floats used."""
+    used = 0
+    for plan, module in zip(network.blueprint.layers, network.layers, strict=True):
+        blobs = plan.spec.blobs(module)
+        wanted = sum(blob.numel() for blob in blobs)
+        found = values.size - used
+        if wanted and not found:
+            return plan.index, used
+        if wanted > found:
+            raise WeightsError(
+                f"{path}: ends inside layer {plan.index} ({plan.where}): it wants {wanted} floats, {found} are there. "
+                "The file is cut, or belongs to another network."
+            )
+        for blob in blobs:
+            part = values[used : used + blob.numel()]
+            blob.copy_(torch.from_numpy(part.astype(np.float32)).view(blob.shape))
+            used += blob.numel()
+    return len(network.layers), used
+
+
+def save_weights(network: Network, path: Path, *, seen: int, layers: int | None = None) -> None:
+    """Write a weights file byte for byte as darknet does, whole or not at all.
+
+    Args:
+        network: The network.
+        path: The file; an older one is replaced only when the new one is complete on disk.
+        seen: Images that trained it.
+        layers: Write only the first so many layers; None for all.
+
+    Raises:
+        WeightsError: If the file cannot be written; an older one is untouched.
+    """
+    try:
+        with replaced(path) as file:
+            file.write(struct.pack("<iiiQ", *_VERSION, seen))
+            for plan, module in zip(network.blueprint.layers[:layers], network.layers, strict=False):
+                for blob in plan.spec.blobs(module):
+                    file.write(_bytes(blob))
+    except OSError as error:
+        raise WeightsError(
+            f"{path}: cannot write weights: {error.strerror or error}. Free space, or set another backup folder."
+        ) from error
+
+
+def _bytes(blob: Tensor) -> bytes:
+    return blob.detach().cpu().contiguous().numpy().astype(_FLOAT).tobytes()
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file beside ``path``; put it in ``path``'s place once it is complete and on disk."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
