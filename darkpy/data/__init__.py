@@ -1,0 +1,1 @@
+"""Lists, labels, pictures, augmentation and the loader."""

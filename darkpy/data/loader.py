@@ -1,0 +1,306 @@
+"""Mini-batches for training and evaluation, made by worker processes.
+
+Every random draw comes from a generator keyed by (seed, iteration, row), so neither the number of workers nor the
+split into mini-batches changes a picture.  Source: darknet src/data.c, load_threads, load_data_detection.
+"""
+
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+from darkpy.data.augment import AugmentSpec, Crop, Floats, augment
+from darkpy.data.image import Bytes, import_cv2, read_picture, resize_for_network
+from darkpy.data.index import label_path
+from darkpy.data.labels import Labels, read_labels
+from darkpy.data.mosaic import job_of_row, mosaic
+from darkpy.errors import DarkpyError, DataError, SetupError
+from darkpy.structures import EvaluationBatch, MiniBatch, Problem
+
+__all__ = ["AugmentSpec", "Request", "evaluation_batches", "training_batches"]
+
+_ROW_TAG, _JOB_TAG = 1, 2  # keep the draws of a row and of a loader job apart, and from those of other parts
+_PATIENCE = 100  # unreadable pictures in a row before the list is given up
+_AHEAD = 2  # batches that each worker prepares ahead
+
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One mini-batch to make: rows ``first_row`` to ``first_row + rows - 1`` of an iteration, at a size in pixels."""
+
+    iteration: int
+    first_row: int
+    rows: int
+    width: int
+    height: int
+
+
+def training_batches(
+    paths: Sequence[str],
+    spec: AugmentSpec,
+    requests: Iterable[Request],
+    *,
+    seed: int,
+    workers: int,
+    pin_memory: bool,
+) -> Iterator[MiniBatch]:
+    """Yield one mini-batch for each request, in order.
+
+    Args:
+        paths: Pictures to draw from, uniformly and with replacement.
+        spec: Augmentation.
+        requests: What to make; read only a few ahead, so it may be endless.
+        seed: Key of every draw, at least 0.
+        workers: Processes that prepare batches ahead; 0 makes them here.
+        pin_memory: Whether to put batches into pinned memory, for copies to a GPU.
+
+    Raises:
+        DataError: If no picture can be read.
+        SetupError: If OpenCV is missing or a worker dies.
+    """
+    return _stream(_TrainingSet(paths, spec, seed), requests, workers=workers, pin_memory=pin_memory)
+
+
+def evaluation_batches(
+    paths: Sequence[str],
+    *,
+    width: int,
+    height: int,
+    channels: int,
+    letter_box: bool,
+    classes: int,
+    batch: int,
+    workers: int,
+    difficult: Sequence[str] | None,
+) -> Iterator[EvaluationBatch]:
+    """Yield the pictures of a list, in its order, resized as darknet's inference does, with all their truths.
+
+    Args:
+        paths: Pictures.
+        width: Of the network, in pixels.
+        height: Of the network, in pixels.
+        channels: 3 or 1.
+        letter_box: Keep the aspect, and fill with grey.
+        classes: Number of classes.
+        batch: Pictures a batch; the last may be smaller.
+        workers: Processes that prepare batches ahead; 0 makes them here.
+        difficult: The list of the same pictures whose labels are the difficult objects, or None.
+
+    Raises:
+        DataError: If the two lists are of different lengths.
+        SetupError: If OpenCV is missing or a worker dies.
+    """
+    if difficult is not None and len(difficult) != len(paths):
+        raise DataError(
+            f"the difficult list names {len(difficult)} pictures, but the valid list {len(paths)}. "
+            "Give both the same pictures, in the same order."
+        )
+    starts = [range(first, min(first + batch, len(paths))) for first in range(0, len(paths), batch)]
+    pictures = _EvaluationSet(paths, difficult, (width, height), channels, letter_box, classes)
+    return _stream(pictures, starts, workers=workers, pin_memory=False)
+
+
+def _stream(
+    dataset: "Dataset[Batch | DarkpyError]", keys: Iterable[object], *, workers: int, pin_memory: bool
+) -> Iterator[Batch]:
+    """Yield ``dataset[key]`` for each key; an error that came back as a value is raised."""
+    import_cv2()  # here, because an error in a starting worker would come back wrapped in a traceback
+    loader = DataLoader(
+        dataset,
+        batch_size=None,
+        sampler=keys,
+        num_workers=workers,
+        collate_fn=_as_it_is,
+        pin_memory=pin_memory,
+        worker_init_fn=_start_worker,
+        prefetch_factor=_AHEAD if workers else None,
+    )
+    batches = iter(loader)
+    try:
+        yield from _unwrapped(batches, workers)
+    finally:
+        # now, not when the garbage collector finds the iterator in an error's traceback, perhaps in another worker
+        stop = getattr(batches, "_shutdown_workers", None)  # there is none without workers
+        if stop is not None:
+            stop()
+
+
+def _unwrapped(batches: Iterator[Batch | DarkpyError], workers: int) -> Iterator[Batch]:
+    while True:
+        try:
+            batch = next(batches)
+        except StopIteration:
+            return
+        except RuntimeError as error:
+            if "DataLoader worker" not in str(error):
+                raise
+            raise SetupError(
+                f"A worker process that prepares pictures died ({str(error).splitlines()[0]}). Mostly memory or shared "
+                f"memory (/dev/shm) is short: use fewer than {workers} workers, or none."
+            ) from error
+        if isinstance(batch, DarkpyError):
+            raise batch
+        yield batch
+
+
+def _as_it_is(batch: Batch) -> Batch:
+    return batch
+
+
+def _start_worker(_: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends its iteration first
+    import_cv2().setNumThreads(0)
+
+
+class _Guarded(Dataset[Batch | DarkpyError], Generic[Batch]):
+    """A dataset whose errors come back as values: across processes torch would wrap them in a traceback."""
+
+    def __getitem__(self, key: Any) -> Batch | DarkpyError:
+        try:
+            return self.make(key)
+        except DarkpyError as error:
+            return error
+
+    def make(self, key: Any) -> Batch:
+        """Return the batch for ``key``."""
+        raise NotImplementedError
+
+
+class _TrainingSet(_Guarded[MiniBatch]):
+    def __init__(self, paths: Sequence[str], spec: AugmentSpec, seed: int) -> None:
+        self.paths = paths
+        self.spec = spec
+        self.seed = seed
+
+    def make(self, key: Request) -> MiniBatch:
+        spec = self.spec
+        images = torch.empty((key.rows, spec.channels, key.height, key.width), dtype=torch.uint8)
+        truths = torch.zeros((key.rows, spec.max_boxes, 5))
+        paths: list[str] = []
+        problems: list[Problem] = []
+        for index in range(key.rows):
+            row = _Row(
+                self.paths, spec, np.random.default_rng([self.seed, _ROW_TAG, key.iteration, key.first_row + index])
+            )
+            pixels, found = row.make(self._has_mosaic(key, index), (key.width, key.height))
+            images[index] = torch.from_numpy(pixels).permute(2, 0, 1)
+            truths[index, : len(found)] = torch.from_numpy(found)
+            paths.append(" + ".join(row.drawn))
+            problems += row.problems
+        return MiniBatch(images, truths, tuple(paths), tuple(problems))
+
+    def _has_mosaic(self, key: Request, index: int) -> bool:
+        """Return whether the row's whole loader job has mosaic: darknet draws it once a job, with equal chances."""
+        if not self.spec.mosaic:
+            return False
+        job = job_of_row(key.first_row + index, images_per_iteration=self.spec.images_per_iteration)
+        return bool(np.random.default_rng([self.seed, _JOB_TAG, key.iteration, job]).integers(2))
+
+
+class _Row:
+    """One row of an iteration: what was drawn for it, and what was wrong with that."""
+
+    def __init__(self, paths: Sequence[str], spec: AugmentSpec, rng: np.random.Generator) -> None:
+        self.paths = paths
+        self.spec = spec
+        self.rng = rng
+        self.drawn: list[str] = []
+        self.problems: list[Problem] = []
+
+    def make(self, has_mosaic: bool, network_size: tuple[int, int]) -> tuple[Bytes, Floats]:
+        """Return (H, W, C) bytes and the (M, 5) truths of the row."""
+        crops: tuple[Crop, ...]
+        if has_mosaic:
+            pixels, truths, crops = mosaic(self.rng, self._draw, spec=self.spec, network_size=network_size)
+        else:
+            image, found = self._draw()
+            pixels, truths, crop = augment(self.rng, image, found, spec=self.spec, network_size=network_size)
+            crops = (crop,)
+        for path, crop in zip(self.drawn, crops, strict=True):
+            if crop.is_reset:
+                self.problems.append(Problem("note", path, _nothing_left(path, self.spec)))
+        return pixels, truths
+
+    def _draw(self) -> tuple[Bytes, Floats]:
+        """Return a picture and its truths; an unreadable picture is noted, and another one drawn."""
+        for _ in range(_PATIENCE):
+            path = self.paths[int(self.rng.integers(len(self.paths)))]
+            try:
+                picture = read_picture(path, channels=self.spec.channels)
+            except DataError as error:
+                failure = str(error)
+                self.problems.append(Problem("image", path, failure))
+                continue
+            self.drawn.append(path)
+            labels = read_labels(label_path(path), classes=self.spec.classes)
+            self.problems += [*([picture.problem] if picture.problem else []), *labels.problems]
+            return picture.pixels, labels.truths
+        raise DataError(f"{_PATIENCE} pictures in a row cannot be read. The last: {failure}")
+
+
+def _nothing_left(path: str, spec: AugmentSpec) -> str:
+    return (
+        f"{path}: jitter={spec.jitter:g} with resize={spec.resize:g} left nothing of the picture: it was used whole. "
+        "Lower them in the [yolo] section."
+    )
+
+
+class _EvaluationSet(_Guarded[EvaluationBatch]):
+    def __init__(
+        self,
+        paths: Sequence[str],
+        difficult: Sequence[str] | None,
+        network_size: tuple[int, int],
+        channels: int,
+        letter_box: bool,
+        classes: int,
+    ) -> None:
+        self.paths = paths
+        self.difficult = difficult
+        self.network_size = network_size
+        self.channels = channels
+        self.letter_box = letter_box
+        self.classes = classes
+
+    def make(self, key: range) -> EvaluationBatch:
+        width, height = self.network_size
+        images = torch.zeros((len(key), self.channels, height, width))
+        problems: list[Problem] = []
+        readable, sizes, truths, difficult = [], [], [], []
+        for row, index in enumerate(key):
+            pixels = self._load(self.paths[index], problems)
+            readable.append(pixels is not None)
+            sizes.append((pixels.shape[1], pixels.shape[0]) if pixels is not None else self.network_size)
+            if pixels is not None:
+                network_input = resize_for_network(pixels, width=width, height=height, letter_box=self.letter_box)
+                images[row] = torch.from_numpy(network_input)
+            truths.append(self._truths(self.paths[index], problems))
+            difficult.append(self._truths(self.difficult[index] if self.difficult else None, problems))
+        paths = tuple(self.paths[index] for index in key)
+        return EvaluationBatch(
+            images, tuple(sizes), tuple(truths), tuple(difficult), paths, tuple(readable), tuple(problems)
+        )
+
+    def _load(self, path: str, problems: list[Problem]) -> Bytes | None:
+        try:
+            picture = read_picture(path, channels=self.channels)
+        except DataError as error:
+            problems.append(Problem("image", path, str(error)))
+            return None
+        if picture.problem:
+            problems.append(picture.problem)
+        return picture.pixels
+
+    def _truths(self, path: str | None, problems: list[Problem]) -> torch.Tensor:
+        """Return the (T, 5) truths of a picture, also those outside of it, as darknet's map counts them."""
+        if path is None:
+            return torch.zeros((0, 5))
+        labels: Labels = read_labels(label_path(path), classes=self.classes)
+        problems += labels.problems
+        return torch.from_numpy(np.concatenate([labels.truths, labels.outside]))
