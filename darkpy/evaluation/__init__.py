@@ -1,0 +1,1 @@
+"""Detections against truths: matching, curves and mAP."""

@@ -1,0 +1,1 @@
+"""Events become one kind of output each."""

@@ -1,0 +1,47 @@
+"""The .data file of a command and its class names, held against the network."""
+
+from pathlib import Path
+
+from darkpy.cfg.datafile import DataFile, read_datafile, read_names
+from darkpy.errors import DataError
+from darkpy.tasks._network import find, say
+
+
+def open_datafile(path: Path) -> DataFile:
+    """Read a .data file, also one that comes with darkpy, and say on stderr what is odd in it.
+
+    Raises:
+        CfgError: If the file is missing, or is a cfg.
+    """
+    data = read_datafile(find(path))
+    for note in data.notes:
+        say(note)
+    return data
+
+
+def class_names(data: DataFile, *, classes: int, cfg: Path, exact: bool) -> list[str]:
+    """Return one name for each class of the network, and say on stderr where .data and cfg differ.
+
+    Args:
+        data: The .data file.
+        classes: Number of classes of the network's last layer.
+        cfg: The network's file, for messages.
+        exact: Whether more names than classes are an error too.
+
+    Raises:
+        CfgError: If the names file is not given or cannot be read.
+        DataError: If the number of names does not fit.
+    """
+    path = find(data.required("names", purpose="this command"))
+    names = read_names(path, asked_by=data.asked_by("names"))
+    if len(names) < classes or (exact and len(names) > classes):
+        raise DataError(
+            f"{data.asked_by('names')}: number of names {len(names)} in {path} isn't equal to classes={classes} "
+            f"in {cfg}. Give one line for each class."
+        )
+    if len(names) > classes:
+        say(f"{path}: {len(names)} names, but classes={classes} in {cfg}: the first {classes} count.")
+    told = data.integer("classes")
+    if told is not None and told != classes:
+        say(f"{data.asked_by('classes')}={told}, but classes={classes} in {cfg}: the cfg counts.")
+    return names[:classes]

@@ -1,0 +1,118 @@
+"""`detector map`: mAP over the valid list.  Source: darknet src/detector.c, validate_detector_map."""
+
+import os
+import time
+from pathlib import Path
+
+from darkpy.cfg.datafile import DataFile
+from darkpy.data.index import read_image_list
+from darkpy.data.loader import evaluation_batches
+from darkpy.errors import DarkpyError, DataError, WeightsError
+from darkpy.evaluation.evaluator import measure_map
+from darkpy.report.map_report import absent_classes_note, map_heading, map_lines
+from darkpy.tasks._classes import class_names, open_datafile
+from darkpy.tasks._device import choose_device, set_threads
+from darkpy.tasks._network import open_network, say
+from darkpy.tasks._progress import ProblemLog, with_progress
+
+_BATCH = 8  # pictures of one forward pass
+_MOST_WORKERS = 4  # as many as darknet has loading threads
+
+
+def measure(
+    data: Path,
+    cfg: Path,
+    weights: Path | None,
+    *,
+    threshold: float,
+    iou_threshold: float,
+    points: int,
+    device: str | None,
+    gpus: tuple[int, ...] | None,
+    threads: int | None,
+    workers: int | None,
+) -> int:
+    """Print what the network scores on the valid list, and return the exit status: 1 if a picture is unreadable.
+
+    Args:
+        data: The .data file.
+        cfg: The network.
+        weights: Its weights.
+        threshold: Confidence above which a detection counts as true or false positive.
+        iou_threshold: A match overlaps more than this.
+        points: 0 for the area under the curve, else the number of recall points, at least 2.
+        device: Such as ``cpu`` or ``cuda:0``.
+        gpus: GPU numbers; the first counts.
+        threads: Of the CPU.
+        workers: Processes that load pictures.
+
+    Raises:
+        DarkpyError: If a setting, a file or a list does not fit.
+    """
+    if points < 0 or points == 1:
+        raise DarkpyError(f"-points {points}: must be 0 (area under the curve) or at least 2, such as 11 or 101.")
+    if weights is None:
+        raise WeightsError("detector map: no weights given, so there is nothing to measure. Name a .weights file.")
+    set_threads(threads)
+    chosen, notes = choose_device(device, gpus=gpus)
+    for note in notes:
+        say(note)
+    datafile = open_datafile(data)
+    paths, difficult = _lists(datafile)
+    network = open_network(cfg, weights, device=chosen, inference=True)
+    names = class_names(datafile, classes=network.classes, cfg=cfg, exact=True)
+    print(map_heading(network.detection_layers), end="", flush=True)
+    problems, started = ProblemLog(), time.monotonic()
+    batches = evaluation_batches(
+        paths,
+        width=network.net.width,
+        height=network.net.height,
+        channels=network.net.channels,
+        classes=network.classes,
+        letter_box=network.net.letter_box,
+        batch=_BATCH,
+        difficult=difficult,
+        workers=_workers(len(paths)) if workers is None else workers,
+    )
+    result = measure_map(
+        network,
+        with_progress(batches, len(paths)),
+        device=chosen,
+        on_problem=problems,
+        threshold=threshold,
+        iou_threshold=iou_threshold,
+        points=points,
+        letter_box=network.net.letter_box,
+    )
+    say(f"Total Detection Time: {int(time.monotonic() - started)} Seconds")
+    print(map_lines(result, names), end="", flush=True)
+    absent = absent_classes_note(result, names)
+    for line in ([absent] if absent else []) + problems.summary():
+        say(line)
+    return 1 if problems.unreadable else 0
+
+
+def _workers(pictures: int) -> int:
+    """Return how many processes load pictures; none for so few that starting one takes longer."""
+    return min(_MOST_WORKERS, os.cpu_count() or 1, pictures // (2 * _BATCH))
+
+
+def _lists(data: DataFile) -> tuple[list[str], list[str] | None]:
+    """Return the pictures of the valid list, and those of the difficult list if there is one.
+
+    Raises:
+        CfgError: If a list cannot be read, or the .data file has no valid list.
+        DataError: If the valid list is empty, or the difficult one has another length.
+    """
+    valid = data.required("valid", purpose="detector map")
+    paths = read_image_list(valid, asked_by=data.asked_by("valid"))
+    other = data.file("difficult")
+    if other is None:
+        return paths, None
+    difficult = read_image_list(other, asked_by=data.asked_by("difficult"))
+    if len(difficult) != len(paths):
+        raise DataError(
+            f"{data.asked_by('difficult')}: {len(difficult)} images in {other}, but {len(paths)} in {valid}. "
+            "Give one line for each line of the valid list, in the same order."
+        )
+    return paths, difficult
