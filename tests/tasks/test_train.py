@@ -1,0 +1,297 @@
+"""Whole runs of `detector train` on a few tiny pictures."""
+
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from darkpy.errors import CfgError, DataError, WeightsError
+from darkpy.tasks.map import measure
+from darkpy.tasks.train import train
+
+CFG = """
+[net]
+batch={batch}
+subdivisions={subdivisions}
+width=64
+height=64
+channels=3
+learning_rate=0.001
+max_batches={max_batches}
+{net}
+[convolutional]
+batch_normalize=1
+filters=4
+size=3
+stride=2
+pad=1
+activation=leaky
+[convolutional]
+filters={filters}
+size=1
+activation=linear
+[yolo]
+mask=0,1
+anchors=10,10,30,30
+classes={classes}
+num=2
+jitter=.1
+{head}
+"""
+
+
+class Project:
+    """A data set of random pictures with one box each, and a cfg, in the working directory."""
+
+    def __init__(self, folder: Path, *, pictures: int = 6, classes: int = 2) -> None:
+        self.folder = folder
+        self.classes = classes
+        self.cfg = folder / "net.cfg"
+        self.data = folder / "obj.data"
+        rng = np.random.default_rng(1)
+        names = []
+        for number in range(pictures):
+            path = folder / f"picture {number}.png"  # a blank in the name
+            cv2.imwrite(str(path), rng.integers(0, 256, (48, 64, 3), dtype=np.uint8))
+            path.with_suffix(".txt").write_text(f"{number % classes} .5 .5 .3 .4\n")
+            names.append(str(path))
+        (folder / "train.txt").write_text("\n".join(names) + "\n\n")
+        (folder / "obj.names").write_text("".join(f"class {index}\n" for index in range(classes)))
+        self.write_data()
+        self.write_cfg()
+
+    def write_data(self, **changes: object) -> None:
+        values = {
+            "classes": self.classes,
+            "train": "train.txt",
+            "valid": "train.txt",
+            "names": "obj.names",
+            "backup": "backup",
+        } | changes
+        self.data.write_text("".join(f"{key} = {value}\n" for key, value in values.items() if value is not None))
+
+    def write_cfg(self, *, head: str = "", net: str = "", **changes: int) -> None:
+        values = {"batch": 8, "subdivisions": 2, "max_batches": 4, "classes": self.classes} | changes
+        self.cfg.write_text(CFG.format(head=head, net=net, filters=2 * (5 + self.classes), **values))
+
+    def train(self, weights: Path | None = None, **options: object) -> int:
+        return train(self.data, self.cfg, weights, **({"seed": 3, "device": "cpu", "workers": 0} | options))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path)
+
+
+def seen(path: Path) -> int:
+    return struct.unpack_from("<Q", path.read_bytes(), 12)[0]
+
+
+def losses(out: str) -> list[str]:
+    return re.findall(r"^ \d+: ([\d.]+), ", out, re.MULTILINE)
+
+
+def test_a_run_prints_saves_and_draws(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    assert project.train(measure_map=True) == 0
+    out, err = capsys.readouterr()
+    assert "mini_batch = 4, batch = 8, time_steps = 1, train = 1 \n" in out
+    assert "Learning Rate: 0.001, Momentum: 0.9, Decay: 0.0001\n" in out
+    assert " Detection layer: 2 - type = 28 \n" in out
+    assert len(losses(out)) == 4
+    assert "mean average precision (mAP@0.50)" in out
+    assert "New best mAP!" in out
+    assert "Total BFLOPS" in err
+    assert "saveweights: Using default '1000'" in err
+    assert sorted(path.name for path in (project.folder / "backup").iterdir()) == [
+        "net_best.weights",
+        "net_final.weights",
+    ]
+    assert seen(project.folder / "backup/net_final.weights") == 32
+    assert (project.folder / "chart.png").read_bytes() == (project.folder / "chart_net.png").read_bytes()
+
+
+def test_the_same_seed_repeats_every_loss_with_any_number_of_workers(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case H10, and mosaic, random sizes and dropout between."""
+    project.write_cfg(head="random=1", net="mosaic=1\nhue=.1\nsaturation=1.5\nexposure=1.5")
+    text = project.cfg.read_text().replace("[convolutional]\nfilters", "[dropout]\nprobability=.3\n[convolutional]\nfilters")
+    project.cfg.write_text(text)
+    curves = []
+    for workers in (0, 2):
+        project.train(workers=workers, threads=1)
+        curves.append(losses(capsys.readouterr().out))
+    assert len(curves[0]) == 4
+    assert curves[0] == curves[1]
+
+
+def test_resuming_counts_on_and_clear_starts_anew(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case B10."""
+    project.train()
+    final = project.folder / "backup/net_final.weights"
+    project.write_cfg(max_batches=6)
+    capsys.readouterr()
+    project.train(final)
+    assert re.findall(r"^ (\d+): ", capsys.readouterr().out, re.MULTILINE) == ["5", "6"]
+    assert seen(final) == 48
+    project.train(final, clear=True)
+    assert re.findall(r"^ (\d+): ", capsys.readouterr().out, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_weights_score_in_map_what_they_scored_in_training(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case B12: the file's own mAP is the one printed on the way, to the digit."""
+    project.write_cfg(max_batches=30)
+    project.train(measure_map=True)
+    trained = re.findall(r"^ (?:mean average|for conf).*$", capsys.readouterr().out, re.MULTILINE)
+    final = project.folder / "backup/net_final.weights"
+    options = {"threshold": 0.25, "iou_threshold": 0.5, "points": 0, "device": "cpu", "gpus": None}
+    assert measure(project.data, project.cfg, final, threads=None, workers=0, **options) == 0  # type: ignore[arg-type]
+    assert re.findall(r"^ (?:mean average|for conf).*$", capsys.readouterr().out, re.MULTILINE) == trained
+
+
+def test_batch_1_is_for_testing(project: Project) -> None:
+    """Case A20."""
+    project.write_cfg(batch=1, subdivisions=1)
+    with pytest.raises(CfgError, match=r"net.cfg: .*incorrect value batch=1 for Training.*set batch=64"):
+        project.train()
+
+
+def test_the_first_batch_counts_for_training_too(project: Project) -> None:
+    """Case A05: batch=1 above batch=64 is an inference cfg."""
+    project.cfg.write_text(project.cfg.read_text().replace("batch=8", "batch=1\nbatch=64").replace("subdivisions=2", ""))
+    with pytest.raises(CfgError, match="batch=1"):
+        project.train()
+
+
+def test_nothing_to_train(project: Project) -> None:
+    project.write_cfg(max_batches=0)
+    with pytest.raises(CfgError, match=r"max_batches=0: nothing to train. Set the number of iterations"):
+        project.train()
+
+
+def test_names_need_not_fit_without_map(project: Project) -> None:
+    """Case C09."""
+    (project.folder / "obj.names").write_text("one\n")
+    with pytest.raises(DataError, match=r"number of names 1 .*obj.names isn't equal to classes=2 in .*net.cfg"):
+        project.train(measure_map=True)
+    assert project.train() == 0
+
+
+def test_map_without_a_valid_file_fails_before_the_first_iteration(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case C13."""
+    project.write_data(valid="nowhere.txt")
+    with pytest.raises(DataError, match=r"obj.data:3: valid: .*There is no nowhere.txt file for mAP calculation"):
+        project.train(measure_map=True)
+    assert not losses(capsys.readouterr().out)
+
+
+def test_valid_defaults_to_the_train_list(project: Project) -> None:
+    project.write_data(valid=None)
+    assert project.train(measure_map=True) == 0
+
+
+def test_a_backup_folder_is_made_or_refused_at_the_start(project: Project) -> None:
+    """Case C20."""
+    project.write_data(backup="deep/er/backup")
+    project.train()
+    assert (project.folder / "deep/er/backup/net_final.weights").is_file()
+    (project.folder / "taken").write_text("a file")
+    project.write_data(backup="taken")
+    with pytest.raises(DataError, match=r"obj.data:5: backup: cannot make the folder taken.*Name one that can be written"):
+        project.train()
+
+
+def test_cfgs_that_share_a_name_are_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case B13: net.v1.cfg and net.v2.cfg both write net_*.weights, as in darknet; never in silence."""
+    project.cfg = project.cfg.rename(project.folder / "net.v1.cfg")
+    project.train()
+    err = capsys.readouterr().err
+    assert "net.v1.cfg: weights are named net_*.weights" in err
+    assert "Warning" not in err
+    project.cfg = project.cfg.rename(project.folder / "net.v2.cfg")
+    project.train()
+    assert re.search(r"Warning: backup has 1 such files .*will be overwritten", capsys.readouterr().err)
+
+
+def test_weights_of_another_network_are_refused(project: Project) -> None:
+    project.train()
+    final = project.folder / "backup/net_final.weights"
+    final.write_bytes(final.read_bytes() + b"\0\0\0\0")
+    with pytest.raises(WeightsError, match="1 floats are left over"):
+        project.train(final)
+
+
+def test_ids_that_start_at_1_are_refused(project: Project) -> None:
+    """Case D15."""
+    alone = Project(project.folder, classes=1)
+    for label in project.folder.glob("*.txt"):
+        if label.stem.startswith("picture"):
+            label.write_text("1 .5 .5 .3 .4\n")
+    with pytest.raises(DataError, match=r"all ids are 1; ids start at 0"):
+        alone.train()
+
+
+def test_bad_pictures_and_labels_are_named_once_and_listed(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cases E01, E16, D02, D04: another picture takes the place; what is wrong stands in darknet's two lists."""
+    (project.folder / "picture 0.png").write_bytes(b"")
+    (project.folder / "picture 1.png").unlink()
+    (project.folder / "picture 2.txt").unlink()
+    (project.folder / "picture 3.txt").write_text("7 .5 .5 .2 .2\n1 .5 .5 .2 .2\n")
+    project.write_cfg(max_batches=8)
+    assert project.train() == 0
+    err = capsys.readouterr().err
+    for name in ("picture 0.png", "picture 1.png", "picture 2.txt", "picture 3.txt:1"):
+        assert err.count(name) == 1, name
+    listed = (project.folder / "bad.list").read_text().splitlines()
+    assert sorted(Path(line).name for line in listed) == ["picture 0.png", "picture 1.png", "picture 2.txt"]
+    assert "picture 3.txt" in (project.folder / "bad_label.list").read_text()
+
+
+def test_settings_without_effect_are_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.write_cfg(batch=9, net="mosaic=1\nletter_box=1")
+    project.train(chart=Path("old.png"))
+    err = capsys.readouterr().err
+    assert "batch=9 is not a multiple of subdivisions=2: an iteration has 8 images" in err
+    assert "training uses mosaic without letter_box" in err
+    assert "-chart old.png" in err
+
+
+def test_a_small_batch_is_warned_of(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.write_cfg(batch=4, subdivisions=1)
+    project.train()
+    assert " Warning: You set batch=4 lower than 64!" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_ends_the_iteration_saves_and_exits_130(project: Project) -> None:
+    project.write_cfg(max_batches=100_000)
+    words = [sys.executable, "-m", "darkpy", "detector", "train", "obj.data", "net.cfg", "-device", "cpu", "-workers", "1"]
+    with subprocess.Popen(words, cwd=project.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        for line in run.stdout:
+            if line.startswith(" 3: "):
+                break
+        run.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + 60
+        run.stdout.read()
+        err = run.stderr.read()
+        assert run.wait(timeout=max(deadline - time.monotonic(), 1)) == 130
+    assert "Stopped after iteration" in err
+    assert "Traceback" not in err
+    last = project.folder / "backup/net_last.weights"
+    assert seen(last) >= 3 * 8
+    assert not (project.folder / "backup/net_final.weights").exists()
