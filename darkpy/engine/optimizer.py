@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from darkpy.layers._base import ParameterRule
 from darkpy.network import Network
@@ -27,7 +27,7 @@ class _Group:
 
     rule: ParameterRule
     rate_factor: float
-    parameters: list[nn.Parameter] = field(default_factory=list)
+    parameters: list[Tensor] = field(default_factory=list)
     accumulators: list[Tensor] = field(default_factory=list)
 
 
@@ -46,15 +46,13 @@ class DarknetUpdate:
             if plan.index < network.frozen_before:
                 continue
             for parameter, rule in plan.spec.parameter_rules(module):
-                group = groups.setdefault(
-                    (rule, plan.common.learning_rate), _Group(rule, plan.common.learning_rate)
-                )
+                group = groups.setdefault((rule, plan.common.learning_rate), _Group(rule, plan.common.learning_rate))
                 group.parameters.append(parameter)
                 group.accumulators.append(torch.zeros_like(parameter))
         self._groups = list(groups.values())
 
     @property
-    def parameters(self) -> Iterable[nn.Parameter]:
+    def parameters(self) -> Iterable[Tensor]:
         """All parameters that are updated."""
         return (parameter for group in self._groups for parameter in group.parameters)
 

@@ -1,4 +1,7 @@
-"""Iteration -> learning rate, and iteration -> network size. Pure.  Source: darknet src/network.c, get_current_rate; src/detector.c."""
+"""Iteration -> learning rate, network size, mAP and checkpoints. Pure.
+
+Source: darknet src/network.c, get_current_rate; src/detector.c, train_detector.
+"""
 
 import math
 from collections.abc import Iterator
@@ -22,22 +25,27 @@ def learning_rate(net: NetSpec, iteration: int, *, seed: int = 0) -> float:
         seed: For the policy ``random``, whose draw depends on seed and iteration alone.
     """
     if iteration < net.burn_in:
-        return net.learning_rate * (iteration / net.burn_in) ** net.power
-    if net.policy == "step":
-        return net.learning_rate * net.scale ** (iteration // net.step)
-    if net.policy == "steps":
-        return net.learning_rate * math.prod(_scales_so_far(net, iteration))
-    if net.policy == "exp":
-        return net.learning_rate * net.gamma**iteration
-    if net.policy == "poly":
-        return net.learning_rate * max(1 - iteration / max(net.max_batches, 1), 0.0) ** net.power
-    if net.policy == "random":
-        return net.learning_rate * np.random.default_rng([seed, _RATE_DRAW, iteration]).random() ** net.power
-    if net.policy == "sigmoid":
-        return net.learning_rate / (1 + math.exp(min(net.gamma * (iteration - net.step), 700)))
+        return net.learning_rate * math.pow(iteration / net.burn_in, net.power)
     if net.policy == "sgdr":
         return _sgdr(net, iteration)
-    return net.learning_rate
+    return net.learning_rate * _factor(net, iteration, seed)
+
+
+def _factor(net: NetSpec, iteration: int, seed: int) -> float:
+    """Return what the policy makes of the rate."""
+    if net.policy == "step":
+        return math.pow(net.scale, iteration // net.step)
+    if net.policy == "steps":
+        return math.prod(_scales_so_far(net, iteration))
+    if net.policy == "exp":
+        return math.pow(net.gamma, iteration)
+    if net.policy == "poly":
+        return math.pow(max(1 - iteration / max(net.max_batches, 1), 0.0), net.power)
+    if net.policy == "random":
+        return math.pow(np.random.default_rng([seed, _RATE_DRAW, iteration]).random(), net.power)
+    if net.policy == "sigmoid":
+        return 1 / (1 + math.exp(min(net.gamma * (iteration - net.step), 700)))
+    return 1.0
 
 
 def _scales_so_far(net: NetSpec, iteration: int) -> Iterator[float]:

@@ -1,7 +1,7 @@
 """The training loop.  Source: darknet src/detector.c, train_detector; src/network.c, train_network_waitkey.
 
-One iteration is ``subdivisions`` mini-batches forward and backward, then one weight update. The trainer knows nothing of
-files, pictures or memory: mini-batches, mAP and saving are handed to it, and every step runs in a context it is given.
+One iteration is ``subdivisions`` mini-batches forward and backward, then one weight update. The trainer knows nothing
+of files, pictures or memory: mini-batches, mAP and saving are handed to it, and every step runs in a context it is given.
 """
 
 import math
@@ -177,7 +177,7 @@ class Trainer:
         table = torch.stack([scalars for _, scalars in figures]).cpu().tolist()
         heads = len(self.network.head_indices)
         for position, ((index, _), row) in enumerate(zip(figures, table, strict=True), start=1):
-            cost, average_iou, count, class_loss, iou_loss, total_loss, rewritten, assigned = row
+            _, average_iou, count, class_loss, iou_loss, total_loss, rewritten, assigned = row
             head = self.network.head(index)
             self.callbacks.emit(
                 HeadTrained(
@@ -217,8 +217,8 @@ class Trainer:
         if self._failures >= _PATIENCE:
             self.callbacks.save("last")
             raise TrainingError(
-                f"iteration {self.iteration}: no finite loss in {_PATIENCE} iterations in a row; the weights of iteration "
-                f"{self.iteration - _PATIENCE} are saved as _last. Lower learning_rate={net.learning_rate:g}, or set "
+                f"iteration {self.iteration}: no finite loss in {_PATIENCE} iterations in a row; the weights of "
+                f"iteration {self.iteration - _PATIENCE} are saved as _last. Lower learning_rate={net.learning_rate:g}, or set "
                 f"burn_in (now {net.burn_in}) to 1000."
             )
 

@@ -1,7 +1,7 @@
 """Training events -> darknet's lines: the ones that scripts parse on stdout, heads, saves and notes on stderr.
 
-Source: darknet src/detector.c, train_detector; src/yolo_layer.c. The escape codes that clear the screen before a status line
-and the bell after it are left out, so that nothing printed is lost.
+Source: darknet src/detector.c, train_detector; src/yolo_layer.c. The escape codes that clear the screen before a status
+line and the bell after it are left out, so that nothing printed is lost.
 """
 
 import sys
@@ -64,7 +64,9 @@ class Console:
 
     def _end(self, event: TrainingEnded) -> None:
         if event.interrupted:
-            self._note(f"Stopped after iteration {event.iteration}. The same command with the _last.weights goes on from here.")
+            self._note(
+                f"Stopped after iteration {event.iteration}. The same command with the _last.weights goes on from here."
+            )
         else:
             advice = "If you want to train from the beginning, then use flag in the end of training command: -clear "
             self._print(advice)
@@ -101,6 +103,6 @@ def iteration_lines(event: IterationTrained) -> str:
         status += f"map={event.last_map:0.2f} best={event.best_map:0.2f} "
     return (
         f"{lines}{status}hours left={event.hours_left:0.1f}\n"
-        f" {event.iteration}: {event.loss:f}, {event.average_loss:f} avg loss, {event.rate:f} rate, {event.seconds:f} seconds, "
-        f"{event.images} images, {event.hours_left:f} hours left"
+        f" {event.iteration}: {event.loss:f}, {event.average_loss:f} avg loss, {event.rate:f} rate, "
+        f"{event.seconds:f} seconds, {event.images} images, {event.hours_left:f} hours left"
     )

@@ -33,7 +33,8 @@ def backup_folder(data: DataFile, cfg: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"{data.asked_by('backup')}: cannot make the folder {folder}: {error.strerror}. Name one that can be written."
+            f"{data.asked_by('backup')}: cannot make the folder {folder}: {error.strerror}. "
+            "Name one that can be written."
         ) from error
     if not os.access(folder, os.W_OK):
         raise DataError(f"{data.asked_by('backup')}: the folder {folder} cannot be written. Name another one.")
@@ -45,17 +46,21 @@ def _tell_shared_names(folder: Path, cfg: Path) -> None:
     base = base_name(cfg)
     if base == cfg.stem:
         return
-    print(f"{cfg.name}: weights are named {base}_*.weights, as darknet cuts the name at its first dot.", file=sys.stderr)
+    print(
+        f"{cfg.name}: weights are named {base}_*.weights, as darknet cuts the name at its first dot.", file=sys.stderr
+    )
     existing = sorted(folder.glob(f"{base}_*.weights"))
     if existing:
         print(
-            f"Warning: {folder} has {len(existing)} such files ({existing[0].name}, ...), perhaps of another cfg; they will be "
-            "overwritten. Set another backup folder to keep them.",
+            f"Warning: {folder} has {len(existing)} such files ({existing[0].name}, ...), perhaps of another cfg; they will "
+            "be overwritten. Set another backup folder to keep them.",
             file=sys.stderr,
         )
 
 
-def saver(network: Network, folder: Path, cfg: Path, *, iteration: Callable[[], int], emit: Sink) -> Callable[[str], None]:
+def saver(
+    network: Network, folder: Path, cfg: Path, *, iteration: Callable[[], int], emit: Sink
+) -> Callable[[str], None]:
     """Return the function that writes the weights file with a suffix, such as ``last``."""
 
     def save(suffix: str) -> None:

@@ -50,7 +50,7 @@ def build_network(blueprint: Blueprint, device: torch.device) -> Network:
     """Return the network on its device, in the memory order that suits it."""
     network = Network(blueprint)
     if device.type == "cpu":
-        network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in torch's stubs
+        network = network.to(memory_format=torch.channels_last)
     return network.to(device)
 
 
@@ -75,7 +75,7 @@ def read_weights(network: Network, path: Path, *, leftover_is_error: bool) -> Lo
     return loaded
 
 
-def open_network(cfg: Path, weights: Path | None, *, device: torch.device, inference: bool = True) -> Network:
+def open_network(cfg: Path, weights: Path | None, *, device: torch.device) -> Network:
     """Return a network ready to detect: evaluation mode, batch norm folded into the convolutions.
 
     Args:

@@ -59,7 +59,7 @@ def measure(
         say(note)
     datafile = open_datafile(data)
     paths, difficult = _lists(datafile)
-    network = open_network(cfg, weights, device=chosen, inference=True)
+    network = open_network(cfg, weights, device=chosen)
     names = class_names(datafile, classes=network.classes, cfg=cfg, exact=True)
     print(map_heading(network.detection_layers), end="", flush=True)
     problems, started = ProblemLog(), time.monotonic()

@@ -91,7 +91,7 @@ def test(
         datafile = open_datafile(data)
         if seed is not None:
             torch.manual_seed(seed)
-        network = open_network(cfg, weights, device=chosen, inference=True)
+        network = open_network(cfg, weights, device=chosen)
         run = _Run(
             network=network,
             names=class_names(datafile, classes=network.classes, cfg=cfg, exact=False),

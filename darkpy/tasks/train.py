@@ -120,7 +120,9 @@ def train(
         )
 
     epochs = map_epochs if measure_map else 0
-    maps = MapSchedule.of_epochs(epochs, pictures=len(lists.train), net=blueprint.net) if epochs else MapSchedule(0, 0, 0)
+    maps = (
+        MapSchedule.of_epochs(epochs, pictures=len(lists.train), net=blueprint.net) if epochs else MapSchedule(0, 0, 0)
+    )
     sizes = _sizes(network, seed)
     with stop_on_interrupt() as stop:
         trainer: Trainer  # the saver asks it for the iteration
@@ -168,9 +170,14 @@ def _check_net(net: NetSpec, cfg: Path) -> None:
     if images < _FEW_IMAGES:
         print(f"\n Warning: You set batch={images} lower than 64! It is recommended to set batch=64 subdivision=64 ")
     if images != net.batch:
-        say(f"{cfg}: batch={net.batch} is not a multiple of subdivisions={net.subdivisions}: an iteration has {images} images.")
+        say(
+            f"{cfg}: batch={net.batch} is not a multiple of subdivisions={net.subdivisions}: "
+            f"an iteration has {images} images."
+        )
     if net.max_batches == 0:
-        raise CfgError(f"{cfg}: max_batches=0: nothing to train. Set the number of iterations, such as max_batches=6000.")
+        raise CfgError(
+            f"{cfg}: max_batches=0: nothing to train. Set the number of iterations, such as max_batches=6000."
+        )
     if net.mosaic and net.letter_box:
         say(f"{cfg}: mosaic=1 with letter_box=1: training uses mosaic without letter_box, mAP keeps letter_box.")
 

@@ -31,7 +31,7 @@ class Unit(NamedTuple):
 
 
 class Kinked(torch.nn.Module):
-    """An activation with a kink at 0 (or at -1 and 1, for hardtan) that notes units near it, and takes the other slope for one."""
+    """An activation with a kink at 0 (hardtan: at -1 and 1): notes units near it, takes the other slope for one."""
 
     def __init__(self, name: str, layer: int, run: "Run") -> None:
         super().__init__()
@@ -141,8 +141,8 @@ def _worst(run: Run) -> float:
 def test_four_iterations_agree_with_the_reference(case: str, tmp_path: Path) -> None:
     """Agreement holds as it is, or with one unit at the kink of its activation on the side where rounding put it there.
 
-    A unit whose input differs from the kink by less than its rounding error has either slope; its choice moves all weights
-    below it by up to a percent. No tolerance is widened for that: the run must agree in full once that unit's slope is
+    A unit whose input differs from the kink by less than its rounding error has either slope; its choice moves all
+    weights below it by up to a percent. No tolerance is widened for that: the run must agree in full once that unit's slope is
     the other one, and its input must be within rounding (1e-5) of the kink.
     """
     blueprint = plan_network(golden.sections(golden.TRAINING_CASES[case]), Path("case.cfg"))

@@ -168,7 +168,7 @@ def test_a_loss_that_is_no_number_is_reported_and_leaves_the_weights_alone() -> 
 def test_three_such_iterations_in_a_row_end_the_run_with_the_last_good_weights() -> None:
     bench = Bench()
     bench.poison = {4, 5, 6}
-    match = r"iteration 6: no finite loss in 3 iterations.*weights of iteration 3 are saved as _last. Lower learning_rate=0.001"
+    match = r"iteration 6: no finite loss in 3 .*weights of iteration 3 are saved as _last. Lower learning_rate=0.001"
     with pytest.raises(TrainingError, match=match):
         bench.run()
     assert bench.saved[-1] == ("last", 6)

@@ -1,4 +1,4 @@
-"""Inputs of the measured figures: small networks, weights and batches, each re-created by the rule they were measured with."""
+"""Inputs of the measured figures: small networks, weights and batches, re-created by the rules of the measurement."""
 
 import json
 import struct
@@ -196,7 +196,7 @@ def sections(layers: Sequence[Layer]) -> list[Section]:
     ]
 
 
-# --- weights and batches ------------------------------------------------------------------------------------------------
+# --- weights and batches ----------------------------------------------------------------------------------
 
 _GAIN = {"linear": 1.0, "leaky": 1.98, "relu": 2.0, "logistic": 3.4}  # of the variance; 2 for all others
 
@@ -255,7 +255,7 @@ def images_and_truths(blueprint: Blueprint, iterations: int) -> tuple[np.ndarray
     return images, truths
 
 
-# --- figures --------------------------------------------------------------------------------------------------------------
+# --- figures ----------------------------------------------------------------------------------------------
 
 
 def figures(kind: str, name: str) -> dict[str, Any]:

@@ -123,7 +123,9 @@ def test_the_same_seed_repeats_every_loss_with_any_number_of_workers(
 ) -> None:
     """Case H10, and mosaic, random sizes and dropout between."""
     project.write_cfg(head="random=1", net="mosaic=1\nhue=.1\nsaturation=1.5\nexposure=1.5")
-    text = project.cfg.read_text().replace("[convolutional]\nfilters", "[dropout]\nprobability=.3\n[convolutional]\nfilters")
+    text = project.cfg.read_text().replace(
+        "[convolutional]\nfilters", "[dropout]\nprobability=.3\n[convolutional]\nfilters"
+    )
     project.cfg.write_text(text)
     curves = []
     for workers in (0, 2):
@@ -146,7 +148,9 @@ def test_resuming_counts_on_and_clear_starts_anew(project: Project, capsys: pyte
     assert re.findall(r"^ (\d+): ", capsys.readouterr().out, re.MULTILINE) == ["1", "2", "3", "4", "5", "6"]
 
 
-def test_weights_score_in_map_what_they_scored_in_training(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_score_in_map_what_they_scored_in_training(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Case B12: the file's own mAP is the one printed on the way, to the digit."""
     project.write_cfg(max_batches=30)
     project.train(measure_map=True)
@@ -166,7 +170,9 @@ def test_batch_1_is_for_testing(project: Project) -> None:
 
 def test_the_first_batch_counts_for_training_too(project: Project) -> None:
     """Case A05: batch=1 above batch=64 is an inference cfg."""
-    project.cfg.write_text(project.cfg.read_text().replace("batch=8", "batch=1\nbatch=64").replace("subdivisions=2", ""))
+    project.cfg.write_text(
+        project.cfg.read_text().replace("batch=8", "batch=1\nbatch=64").replace("subdivisions=2", "")
+    )
     with pytest.raises(CfgError, match="batch=1"):
         project.train()
 
@@ -207,7 +213,9 @@ def test_a_backup_folder_is_made_or_refused_at_the_start(project: Project) -> No
     assert (project.folder / "deep/er/backup/net_final.weights").is_file()
     (project.folder / "taken").write_text("a file")
     project.write_data(backup="taken")
-    with pytest.raises(DataError, match=r"obj.data:5: backup: cannot make the folder taken.*Name one that can be written"):
+    with pytest.raises(
+        DataError, match=r"obj.data:5: backup: cannot make the folder taken.*Name one that can be written"
+    ):
         project.train()
 
 
@@ -278,7 +286,19 @@ def test_a_small_batch_is_warned_of(project: Project, capsys: pytest.CaptureFixt
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_ctrl_c_ends_the_iteration_saves_and_exits_130(project: Project) -> None:
     project.write_cfg(max_batches=100_000)
-    words = [sys.executable, "-m", "darkpy", "detector", "train", "obj.data", "net.cfg", "-device", "cpu", "-workers", "1"]
+    words = [
+        sys.executable,
+        "-m",
+        "darkpy",
+        "detector",
+        "train",
+        "obj.data",
+        "net.cfg",
+        "-device",
+        "cpu",
+        "-workers",
+        "1",
+    ]
     with subprocess.Popen(words, cwd=project.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
         assert run.stderr is not None
