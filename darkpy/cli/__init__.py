@@ -1,0 +1,1 @@
+"""The command line: words become keyword arguments. Imports click, never torch."""

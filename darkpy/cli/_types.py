@@ -1,0 +1,102 @@
+"""Parameter types: words of the command line that are checked before anything slow begins."""
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class Number(click.ParamType):
+    """A finite number between two bounds. darknet reads ``abc`` as 0, which makes every cell a detection."""
+
+    name = "number"
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number that a word stands for."""
+        try:
+            number = float(value)
+        except ValueError:
+            self.fail(
+                f"'{value}' is no number. Write one from {self.low:g} to {self.high:g}, such as 0.25.", param, ctx
+            )
+        if not math.isfinite(number) or not self.low <= number <= self.high:
+            self.fail(f"'{value}' is not between {self.low:g} and {self.high:g}.", param, ctx)
+        return number
+
+
+class Points(click.ParamType):
+    """Recall points of the average precision: 0 for the area under the curve, or 2 and more."""
+
+    name = "points"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number that a word stands for."""
+        text = str(value)
+        if not text.isdecimal() or int(text) == 1:
+            self.fail(f"'{value}' is neither 0 (area under the curve) nor 2 or more, such as 11 or 101.", param, ctx)
+        return int(text)
+
+
+class GpuList(click.ParamType):
+    """CUDA devices by number: ``0`` or ``0,1``."""
+
+    name = "gpu_list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Return the numbers of a comma list."""
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",")]
+        if not all(word.isdecimal() for word in words):
+            self.fail(f"'{value}' is no list of GPU numbers. Write 0 or 0,1 without blanks.", param, ctx)
+        numbers = tuple(int(word) for word in words)
+        if len(set(numbers)) < len(numbers):
+            self.fail(f"'{value}' names a GPU twice.", param, ctx)
+        return numbers
+
+
+class Device(click.ParamType):
+    """A torch device by name."""
+
+    name = "device"
+    _FORM = re.compile(r"cpu|mps|(cuda|xpu)(:\d+)?")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, if it has the form of one."""
+        if not self._FORM.fullmatch(str(value)):
+            self.fail(f"'{value}' is no device. Write cpu, cuda, cuda:N, mps, xpu or xpu:N.", param, ctx)
+        return str(value)
+
+
+class WeightsFile(click.ParamType):
+    """A .weights path; a lone number is the value of an option that takes none (``-map 0.5``)."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        path = Path(value)
+        if not path.exists() and re.fullmatch(r"[+-]?[\d.]+(e-?\d+)?", str(value)):
+            self.fail(
+                f"'{value}' is a number and no weights file. -map takes no value; thresholds are -thresh {value} "
+                f"and -iou_thresh {value}.",
+                param,
+                ctx,
+            )
+        return path
+
+
+FRACTION = Number(0.0, 1.0)
+POINTS = Points()
+GPU_LIST = GpuList()
+DEVICE = Device()
+WEIGHTS = WeightsFile()
+FILE = click.Path(path_type=Path)
+ANY_INTEGER = click.IntRange()
+NOT_NEGATIVE = click.IntRange(min=0)
+POSITIVE = click.IntRange(min=1)

@@ -1,0 +1,103 @@
+"""``darkpy detector train | test | map``: darknet's commands.  Source: darknet src/detector.c, run_detector."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from darkpy import __version__
+from darkpy.cfg.shipped import locate
+from darkpy.cfg.text import unreadable
+from darkpy.cli._darknet import DarknetGroup, darknet_settings
+from darkpy.cli._options import detector_options
+from darkpy.cli._types import FILE, WEIGHTS
+from darkpy.errors import CfgError, WeightsError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class DetectorGroup(DarknetGroup):
+    """The commands of ``detector``."""
+
+    absent = ("valid", "recall", "calc_anchors", "demo", "draw")
+
+
+@click.group(cls=DetectorGroup, context_settings=darknet_settings())
+def detector() -> None:
+    """Detect objects: train a network, test it on pictures, measure its mAP."""
+
+
+def _files(function: F) -> F:
+    """Declare the files that every command of ``detector`` begins with."""
+    for name, kind, required in (("weights", WEIGHTS, False), ("cfg", FILE, True), ("data", FILE, True)):
+        function = click.argument(name, type=kind, required=required)(function)
+    return function
+
+
+@detector.command()
+@_files
+@detector_options("train")
+def train(data: Path, cfg: Path, weights: Path | None, **options: Any) -> int:
+    """Train a network.
+
+    DATA names the lists and the backup folder, CFG the network, WEIGHTS a file to go on from. Writes
+    BACKUP/NAME_last.weights, _best and _final, and chart.png here.
+    """
+    begin("train", data, cfg, weights, gpus=options["gpus"])
+    from darkpy.tasks.train import train as task
+
+    return task(data, cfg, weights, **_placed(options))
+
+
+@detector.command()
+@_files
+@click.argument("image", type=FILE, required=False)
+@detector_options("test")
+def test(data: Path, cfg: Path, weights: Path | None, image: Path | None, **options: Any) -> int:
+    """Detect objects in IMAGE.
+
+    IMAGE is a picture; without it, paths are read from standard input, one a line. Writes predictions.jpg here.
+    """
+    begin("test", data, cfg, weights, gpus=options["gpus"])
+    from darkpy.tasks.test import test as task
+
+    return task(data, cfg, weights, image, **_placed(options))
+
+
+@detector.command("map")
+@_files
+@detector_options("map")
+def measure_map(data: Path, cfg: Path, weights: Path | None, **options: Any) -> int:
+    """Measure the mAP of WEIGHTS on the valid list of DATA."""
+    begin("map", data, cfg, weights, gpus=options["gpus"])
+    from darkpy.tasks.map import measure as task
+
+    return task(data, cfg, weights, **_placed(options))
+
+
+def begin(command: str, data: Path, cfg: Path, weights: Path | None, *, gpus: Sequence[int] | None = None) -> None:
+    """Check that the files are there, and say that work begins, before seconds go into importing PyTorch.
+
+    A list of GPUs is echoed on stdout, as darknet does.
+
+    Raises:
+        CfgError: If the .data file or the cfg is missing.
+        WeightsError: If the weights file is missing.
+    """
+    for path in (data, cfg):
+        if not locate(path)[0].exists():
+            raise CfgError(unreadable(path, FileNotFoundError()))
+    if weights is not None and not weights.exists():
+        raise WeightsError(unreadable(weights, FileNotFoundError()))
+    if gpus is not None:
+        click.echo(",".join(map(str, gpus)))
+    click.echo(f"darkpy {__version__}: detector {command}, loading PyTorch", err=True)
+
+
+def _placed(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with ``-i`` expressed by ``gpus`` and ``device``, which win over it as in darknet."""
+    index = options.pop("gpu_index")
+    if index is not None and options["gpus"] is None and options["device"] is None:
+        options |= {"device": "cpu"} if index < 0 else {"gpus": (index,)}
+    return options
