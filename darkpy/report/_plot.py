@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 WIDTH, HEIGHT = 1200, 800  # pixels of the file
 LEFT, RIGHT, TOP, BOTTOM = 90, 1110, 80, 700  # of the plotted area
@@ -24,14 +25,15 @@ _WHITE, _INK, _GREY, _RULE, _FAINT_RULE = (
 _DOT, _LOSS, _MAP = (244, 214, 184), (184, 94, 20), (44, 60, 208)
 
 Colour = tuple[int, int, int]
+Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
     """Values over iterations, each (N,) float64."""
 
-    iterations: np.ndarray
-    values: np.ndarray
+    iterations: Values
+    values: Values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,16 +58,16 @@ class _Axes:
     low: float  # loss at the bottom
     high: float  # loss at the top
 
-    def x(self, iterations: np.ndarray) -> np.ndarray:
-        return LEFT + (RIGHT - LEFT) * np.asarray(iterations, dtype=float) / self.max_iteration
+    def x(self, iterations: Values) -> Values:
+        return LEFT + (RIGHT - LEFT) * iterations / self.max_iteration
 
-    def loss_y(self, losses: np.ndarray) -> np.ndarray:
+    def loss_y(self, losses: Values) -> Values:
         span = math.log10(self.high / self.low)
-        bounded = np.nan_to_num(np.asarray(losses, dtype=float), nan=self.high, posinf=self.high)
-        return BOTTOM - (BOTTOM - TOP) * np.log10(bounded.clip(self.low, self.high) / self.low) / span
+        bounded = np.nan_to_num(losses, nan=self.high, posinf=self.high).clip(self.low, self.high)
+        return BOTTOM - (BOTTOM - TOP) * np.log10(bounded / self.low) / span
 
-    def map_y(self, maps: np.ndarray) -> np.ndarray:
-        return BOTTOM - (BOTTOM - TOP) * np.asarray(maps, dtype=float).clip(0, 1)
+    def map_y(self, maps: Values) -> Values:
+        return BOTTOM - (BOTTOM - TOP) * maps.clip(0, 1)
 
 
 def draw_plot(plot: Plot) -> bytes:
@@ -85,7 +87,7 @@ def draw_plot(plot: Plot) -> bytes:
     return encoded.tobytes()
 
 
-def loss_range(averages: np.ndarray, *, max_loss: float) -> tuple[float, float]:
+def loss_range(averages: Values, *, max_loss: float) -> tuple[float, float]:
     """Return bottom and top of the loss axis: a round number below the lowest average loss, and ``max_loss``."""
     positive = averages[averages > 0]
     lowest = min(float(positive.min(initial=max_loss)), max_loss / 2)
@@ -113,7 +115,7 @@ def iteration_ticks(max_iteration: int) -> list[int]:
     return list(range(0, max_iteration + 1, step))
 
 
-def labelled(maps: Curve, xs: np.ndarray) -> list[int]:
+def labelled(maps: Curve, xs: Values) -> list[int]:
     """Return which mAP points get their value written: the last, the best, and others as there is room."""
     crowded = len(xs) > 1 and float(np.median(np.diff(xs))) < _LABEL_GAP
     gap = _LABEL_GAP * (2 if crowded else 1)
@@ -126,7 +128,7 @@ def labelled(maps: Curve, xs: np.ndarray) -> list[int]:
 
 def _draw_loss_axis(canvas: np.ndarray, axes: _Axes) -> None:
     for tick in loss_ticks(axes.low, axes.high):
-        y = float(axes.loss_y(np.array(tick)))
+        y = float(axes.loss_y(np.array([tick]))[0])
         _line(canvas, (LEFT, y), (RIGHT, y), _RULE)
         _text(canvas, f"{tick:g}", (LEFT - 10, y + 5), _LOSS, align="right")
     _text(canvas, "loss", (LEFT - 10, TOP - 16), _LOSS, align="right", bold=True)
@@ -134,7 +136,7 @@ def _draw_loss_axis(canvas: np.ndarray, axes: _Axes) -> None:
 
 def _draw_iteration_axis(canvas: np.ndarray, axes: _Axes) -> None:
     for tick in iteration_ticks(axes.max_iteration):
-        x = float(axes.x(np.array(tick)))
+        x = float(axes.x(np.array([tick], dtype=float))[0])
         _line(canvas, (x, TOP), (x, BOTTOM), _FAINT_RULE)
         _line(canvas, (x, BOTTOM), (x, BOTTOM + 6), _GREY)
         _text(canvas, str(tick), (x, BOTTOM + 26), _INK, align="centre")
@@ -150,14 +152,14 @@ def _draw_map_axis(canvas: np.ndarray, name: str) -> None:
 
 
 def _draw_losses(canvas: np.ndarray, axes: _Axes, plot: Plot) -> None:
-    dots = _points(axes.x(np.array(plot.losses.iterations)), axes.loss_y(np.array(plot.losses.values)))
+    dots = _points(axes.x(plot.losses.iterations), axes.loss_y(plot.losses.values))
     _stamp(canvas, dots, _DOT)
-    line = _points(axes.x(np.array(plot.averages.iterations)), axes.loss_y(np.array(plot.averages.values)))
+    line = _points(axes.x(plot.averages.iterations), axes.loss_y(plot.averages.values))
     cv2.polylines(canvas, [line], False, _LOSS, 3 * _SCALE // 2, cv2.LINE_AA)
 
 
 def _draw_maps(canvas: np.ndarray, axes: _Axes, maps: Curve) -> None:
-    xs, ys = axes.x(np.array(maps.iterations)), axes.map_y(np.array(maps.values))
+    xs, ys = axes.x(maps.iterations), axes.map_y(maps.values)
     points = _points(xs, ys)
     cv2.polylines(canvas, [points], False, _MAP, 2 * _SCALE, cv2.LINE_AA)
     radius = 4 if len(xs) < 2 or np.median(np.diff(xs)) > 4 * 4 else 2
@@ -184,7 +186,11 @@ def _draw_texts(canvas: np.ndarray, plot: Plot) -> None:
             align="right",
             bold=True,
         )
-    x = RIGHT - (60 if len(plot.maps.values) else 0)
+    _draw_key(canvas, RIGHT - 60.0 if len(plot.maps.values) else float(RIGHT))
+
+
+def _draw_key(canvas: np.ndarray, x: float) -> None:
+    """Explain line and dots, to the left of ``x``."""
     x = _text(canvas, "average", (x, 38), _INK, align="right") - 8
     _line(canvas, (x - 26, 33), (x, 33), _LOSS, thickness=3)
     x = _text(canvas, "each iteration", (x - 46, 38), _INK, align="right") - 10
