@@ -163,7 +163,6 @@ def test_gpus_are_echoed_and_all_else_stays_off_stdout(
         ("test", "-hier 0.3", "-hier has no effect on 'detector test': darknet never uses it either."),
         ("train", "-mjpeg_port 8090", "-mjpeg_port has no effect in this version of darkpy."),
         ("train", "-nogpu", "-nogpu has no effect on 'detector train': write -device cpu."),
-        ("train", "-chart old.png", "-chart: going on with a chart has no effect in this version of darkpy"),
     ],
 )
 def test_options_without_effect_are_taken_and_announced(
