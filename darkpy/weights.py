@@ -1,7 +1,7 @@
 """.weights files <-> Network.  Source: darknet src/parser.c, load_weights_upto, save_weights_upto.
 
-Layout: int32 major, minor, revision; the images seen (uint64, or uint32 before version 0.2); then float32 values, layer by
-layer in the order of each spec's ``blobs``. Little-endian, without names, lengths or checksum.
+Layout: int32 major, minor, revision; the images seen (uint64, or uint32 before version 0.2); then float32 values, layer
+by layer in the order of each spec's ``blobs``. Little-endian, without names, lengths or checksum.
 """
 
 import os
@@ -54,8 +54,8 @@ def load_weights(network: Network, path: Path, *, leftover_is_error: bool) -> Lo
     seen, is_seen_64, start = _header(raw, path)
     if (len(raw) - start) % 4:
         raise WeightsError(
-            f"{path}: not a darknet weights file, or cut: {len(raw)} bytes are no header of {start} bytes and whole floats. "
-            "Get the file again."
+            f"{path}: not a darknet weights file, or cut: {len(raw)} bytes are no header of {start} bytes "
+            "and whole floats. Get the file again."
         )
     values = np.frombuffer(raw, dtype=_FLOAT, offset=start)
     layers, used = _fill(network, values, path)
@@ -85,6 +85,7 @@ def _header(raw: bytes, path: Path) -> tuple[int, bool, int]:
                 return struct.unpack_from("<I", raw, 12)[0], False, 16
             if len(raw) >= 20:
                 return struct.unpack_from("<Q", raw, 12)[0], True, 20
+            raise WeightsError(f"{path}: cut: {len(raw)} bytes, but its header alone has 20. Get the weights again.")
     raise WeightsError(
         f"{path}: not a darknet weights file: it does not begin with a version such as 0.2.5. Give a .weights file."
     )

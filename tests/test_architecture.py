@@ -13,6 +13,7 @@ LEVELS = (  # from top to bottom; parts of one level may not see each other
     ("tasks",),
     ("engine", "evaluation", "report", "weights"),
     ("network",),
+    ("blueprint",),
     ("layers", "data"),
     ("boxes", "structures", "events", "cfg", "memory"),
     ("errors",),
@@ -25,7 +26,7 @@ FILES = sorted((ROOT / "darkpy").rglob("*.py"))
 
 def part_of(module: str) -> str:
     """Return ``cfg`` for ``darkpy.cfg.text``, and ``__init__`` for ``darkpy``."""
-    return (module.split(".") + ["__init__"])[1]
+    return [*module.split("."), "__init__"][1]
 
 
 def imports(tree: ast.AST, *, everywhere: bool) -> Iterator[tuple[str, int]]:

@@ -29,7 +29,9 @@ class CommonOptions:
                 options.notes.append(f"{options.where} {key}={value} has no effect in this version of darkpy.")
         for key in _REFUSED:
             if options.flag(key):
-                options.fail(key, "not supported in this version of darkpy.")
+                options.fail(
+                    key, f"not supported in this version of darkpy. Set {key}=0 and give weights of all layers."
+                )
         return cls(
             learning_rate=options.real("learning_rate", 1.0),
             stopbackward=options.integer("stopbackward", 0, at_least=0),

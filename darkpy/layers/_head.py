@@ -45,7 +45,7 @@ class Head(Protocol):
     detailed: bool  # show_details
 
     def loss(self, x: Tensor, truths: Tensor, network_size: tuple[int, int]) -> HeadLoss:
-        """Return the loss of a head's input (B, C, H, W) for truths (B, T, 5); the network's width, height in pixels."""
+        """Return the loss of a head's input (B, C, H, W) for truths (B, T, 5); network width, height in pixels."""
 
     def boxes(self, output: Tensor, network_size: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return boxes (B, N, 4), objectness (B, N), class scores (B, N, classes) of a head's output, in array order."""
+        """Return boxes (B, N, 4), objectness (B, N), class scores (B, N, classes) of an output, in array order."""

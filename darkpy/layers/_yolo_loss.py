@@ -104,7 +104,7 @@ class YoloLoss:
         self.network_size = network_size
         self.output = activate(to_anchors(x.detach().float(), len(rules.mask)), rules)
         self.boxes = decode(self.output, rules, grid=self.grid, network_size=network_size)
-        self.delta = torch.zeros_like(self.output)
+        self.delta = torch.zeros_like(self.output, memory_format=torch.contiguous_format)  # it is viewed as (B A, E)
         valid = (truths[..., 0] != 0).to(torch.uint8).cumprod(1).bool()  # a list of truths ends at the first x == 0
         self.valid = valid & (truths[..., 4] >= 0) & (truths[..., 4] < rules.classes)
         self.truths = truths
@@ -198,7 +198,7 @@ class YoloLoss:
         in_mask = torch.zeros(len(rules.anchors), dtype=torch.bool, device=best.device)
         in_mask[list(rules.mask)] = True
         is_best = torch.nn.functional.one_hot(best, len(rules.anchors)).bool()  # (B, T, num)
-        chosen = [is_best.any(-1, keepdim=True) & in_mask[best].unsqueeze(-1)]  # the best one comes first
+        chosen = [in_mask[best].unsqueeze(-1)]  # the best one comes first
         if rules.iou_thresh < 1:
             similar = IOU_KINDS[rules.iou_thresh_kind](at_zero, truth_at_zero) > rules.iou_thresh
             chosen.append(similar & in_mask & ~is_best)
@@ -320,8 +320,9 @@ class YoloLoss:
 
     def _figures(self, ious: Tensor, losses: Tensor, written: int, rewritten: Tensor) -> HeadLoss:
         rules, images = self.rules, self.shape[0]
-        total = self.delta.square().sum()
-        class_loss = rules.obj_normalizer * (total - self.delta[..., :4].square().sum())
+        others = self.delta[..., 4:].square().sum()  # summed apart: next to large box deltas a difference is inexact
+        total = self.delta[..., :4].square().sum() + others
+        class_loss = rules.obj_normalizer * others
         count = ious.new_tensor(max(ious.numel(), 1))
         cost = total
         if rules.iou_loss != "mse" and rules.show_details:

@@ -21,7 +21,6 @@ MOMENTUM = 0.01  # rolling = 0.99 rolling + 0.01 new
 _LATER = (
     "xnor",
     "binary",
-    "share_index",
     "antialiasing",
     "assisted_excitation",
     "sway",
@@ -71,9 +70,13 @@ class Convolution(nn.Module):
         """Fold batch norm into weight and bias, in double precision as darknet's inference commands do."""
         if not self.is_normalized:
             return
-        factor = self.scale.double() / torch.sqrt(self.rolling_variance.double() + EPSILON)
-        self.weight.copy_(self.weight.double() * factor.view(-1, 1, 1, 1))
-        self.bias.copy_(self.bias.double() - self.rolling_mean.double() * factor)
+        bias, scale, mean, variance, weight = (
+            tensor.cpu().double()  # on the CPU, since Apple's GPUs have no double precision
+            for tensor in (self.bias, self.scale, self.rolling_mean, self.rolling_variance, self.weight)
+        )
+        factor = scale / torch.sqrt(variance + EPSILON)
+        self.weight.copy_(weight * factor.view(-1, 1, 1, 1))
+        self.bias.copy_(bias - mean * factor)
         self.is_normalized = False
 
 
@@ -95,10 +98,12 @@ class ConvolutionalSpec:
 
     @classmethod
     def parse(cls, options: Options) -> Self:
-        """Read the section's options; ``pad=1`` (or any number but 0) means padding of size/2, and beats ``padding``."""
+        """Read the options; ``pad`` other than 0 means padding of size/2, and beats ``padding``."""
         for key in _LATER:
             if options.text(key, "0") not in ("0", "-1"):
-                options.fail(key, "not supported in this version of darkpy.")
+                options.fail(key, f"not supported in this version of darkpy. Set {key}=0 for a plain convolution.")
+        if options.has("share_index"):  # 0 and -1 name layers, too
+            options.fail("share_index", "not supported in this version of darkpy. Remove it: each has its own weights.")
         for key in _WITHOUT_EFFECT:
             if options.has(key):
                 options.notes.append(f"{options.where} {key} has no effect in this version of darkpy.")
@@ -139,13 +144,13 @@ class ConvolutionalSpec:
         width = total_stride(source.width, 2 * self.pad, self.size, self.stride_x)
         if height < 1 or width < 1 or (height, width) != self._convolved(source):
             raise CfgError(
-                f"{self.where} size={self.size} with padding {self.pad} and dilation {self.dilation} does not fit an input of "
-                f"{source.width}x{source.height}. Set pad=1, or a larger network width and height."
+                f"{self.where} size={self.size} with padding {self.pad} and dilation {self.dilation} does not fit "
+                f"an input of {source.width}x{source.height}. Set pad=1, or a larger network width and height."
             )
         return Shape(self.filters, height, width)
 
     def _convolved(self, source: Shape) -> tuple[int, int]:
-        """Return the height and width that a dilated convolution really gives; darknet's formula leaves dilation out."""
+        """Return the height and width that the convolution really gives; darknet's formula leaves dilation out."""
         span = self.dilation * (self.size - 1) + 1
         padding = 2 * self.pad * self.dilation
         return (

@@ -72,7 +72,7 @@ class MaxpoolSpec:
     def parse(cls, options: Options) -> Self:
         for key in ("antialiasing", "maxpool_zero_nonmax"):
             if options.flag(key):
-                options.fail(key, "not supported in this version of darkpy.")
+                options.fail(key, f"not supported in this version of darkpy. Set {key}=0 for a plain [maxpool].")
         stride = options.integer("stride", 1, at_least=1, loud=True)
         stride_x = options.integer("stride_x", stride, at_least=1)
         stride_y = options.integer("stride_y", stride, at_least=1)

@@ -61,8 +61,8 @@ class RouteSpec:
                 )
             if shape.channels % self.groups:
                 raise CfgError(
-                    f"{self.where} groups={self.groups} does not divide the {shape.channels} channels of layer {number}. "
-                    "Change groups or that layer's filters."
+                    f"{self.where} groups={self.groups} does not divide the {shape.channels} channels of "
+                    f"layer {number}. Change groups or that layer's filters."
                 )
         return Shape(sum(shape.channels // self.groups for shape in inputs), first.height, first.width)
 

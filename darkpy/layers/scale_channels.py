@@ -42,7 +42,7 @@ class ScaleChannelsSpec:
         if others:
             options.fail("from", f"names {1 + len(others)} layers, but [scale_channels] scales one. Keep one.")
         if options.flag("scale_wh"):
-            options.fail("scale_wh", "not supported in this version of darkpy.")
+            options.fail("scale_wh", "not supported in this version of darkpy. Set scale_wh=0 to scale channels.")
         return cls(options.where, source, read_activation(options, "linear"))
 
     def sources(self, index: int) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ class _GatedSum(Function):
     """Sum of weighted inputs whose weight gradient is darknet's, not the normalisation's derivative (GPU build)."""
 
     @staticmethod
-    def forward(ctx: FunctionCtx, weights: Tensor, kind: int, *inputs: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(ctx: FunctionCtx, weights: Tensor, kind: int, *inputs: Tensor) -> Tensor:
         """Return the sum over i of n_i inputs[i]; inputs (B, C, H, W), weights (n + 1, C or 1)."""
         gates = normalized(weights, kind)
         ctx.save_for_backward(gates, *inputs)
@@ -47,8 +47,8 @@ class _GatedSum(Function):
         return total
 
     @staticmethod
-    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
-        """Return the gradients: input i gets n_i times it; weight i its sum with input i, times n_i or n_i (1 - n_i)."""
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradients: input i gets n_i times it; weight i its sum with input i times n_i or n_i (1 - n_i)."""
         gates, *inputs = ctx.saved_tensors  # type: ignore[attr-defined]
         to_inputs = [gradient * gate.view(1, -1, 1, 1) for gate in gates]
         sums = torch.stack([(gradient * x).sum((0, 2, 3)) for x in inputs])  # (n + 1, C)

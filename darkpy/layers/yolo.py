@@ -72,10 +72,11 @@ class YoloSpec:
         classes = options.integer("classes", 20, at_least=1, loud=True)
         num = options.integer("num", 1, at_least=1, loud=True)
         mask = options.integers("mask") or tuple(range(num))
-        if max(mask) >= num or min(mask) < 0:
+        strangers = [index for index in mask if not 0 <= index < num]
+        if strangers:
             options.fail(
                 "mask",
-                f"names anchor {max(mask)}, but num={num} has anchors 0 to {num - 1}. Set num to the number of anchors.",
+                f"names anchor {strangers[0]}, but num={num} has anchors 0 to {num - 1}. Set num to their number.",
             )
         max_boxes = options.integer("max", 200, at_least=1)
         anchors = _anchors(options, num)
@@ -115,6 +116,8 @@ class YoloSpec:
             show_details=options.integer("show_details", 1) != 0,
         )
         kind = options.text("nms_kind", "default")
+        if kind not in NMS_KINDS:
+            options.notes.append(f"{options.where} nms_kind={kind} is unknown: default is used, as in darknet.")
         return cls(
             where=options.where,
             rules=rules,
@@ -146,9 +149,10 @@ class YoloSpec:
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         rules = self.rules
         return (
-            f"yolo\n[yolo] params: iou loss: {self.loss_word} ({LOSSES[rules.iou_loss]}), iou_norm: {rules.iou_normalizer:2.2f}, "
-            f"obj_norm: {rules.obj_normalizer:2.2f}, cls_norm: {rules.cls_normalizer:2.2f}, "
-            f"delta_norm: {rules.delta_normalizer:2.2f}, scale_x_y: {rules.scale_x_y:2.2f}"
+            f"yolo\n[yolo] params: iou loss: {self.loss_word} ({LOSSES[rules.iou_loss]}), "
+            f"iou_norm: {rules.iou_normalizer:2.2f}, obj_norm: {rules.obj_normalizer:2.2f}, "
+            f"cls_norm: {rules.cls_normalizer:2.2f}, delta_norm: {rules.delta_normalizer:2.2f}, "
+            f"scale_x_y: {rules.scale_x_y:2.2f}"
         )
 
     def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
@@ -171,7 +175,8 @@ def _anchors(options: Options, num: int) -> tuple[tuple[float, float], ...]:
     values = list(options.reals("anchors") or ())
     if len(values) < 2 * num:
         options.notes.append(
-            f"{options.where} anchors has {len(values)} numbers, but num={num} needs {2 * num}: the missing ones count as 0.5."
+            f"{options.where} anchors has {len(values)} numbers, but num={num} needs {2 * num}: "
+            "the missing ones count as 0.5."
         )
         values += [0.5] * (2 * num - len(values))
     return tuple(zip(values[0 : 2 * num : 2], values[1 : 2 * num : 2], strict=True))
@@ -201,7 +206,7 @@ def _class_map(options: Options, classes: int) -> tuple[int, ...] | None:
     lines = read_lines(path, asked_by=f"{options.section.path}:{entry.line if entry else 0}: map")
     words = [line.strip() for line in lines if line.strip()]
     for word in words:
-        if not word.isdigit() or int(word) >= classes:
+        if not word.isdecimal() or int(word) >= classes:
             raise CfgError(f"{path}: '{word}' is no class of 0 to {classes - 1}. Write one class number on each line.")
     if len(words) < classes:
         raise CfgError(f"{path}: {len(words)} lines for {classes} classes. Write one class number on each line.")

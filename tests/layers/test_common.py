@@ -1,0 +1,39 @@
+"""Options that every layer section takes."""
+
+import pytest
+import sections
+
+from darkpy.errors import CfgError
+from darkpy.layers._common import CommonOptions
+
+
+def parse(**values: object) -> tuple[CommonOptions, list[str]]:
+    options = sections.options("maxpool", values)
+    return CommonOptions.parse(options), options.notes
+
+
+def test_defaults_are_quiet() -> None:
+    assert parse() == (CommonOptions(learning_rate=1.0, stopbackward=0), [])
+
+
+def test_values_are_read() -> None:
+    assert parse(learning_rate=0.5, stopbackward=800) == (CommonOptions(learning_rate=0.5, stopbackward=800), [])
+
+
+@pytest.mark.parametrize("key", ["dont_update", "burnin_update", "train_only_bn", "clip", "onlyforward"])
+def test_what_has_no_effect_is_said_once_and_only_if_set(key: str) -> None:
+    assert parse(**{key: 2})[1] == [f"x.cfg:10: [maxpool] {key}=2 has no effect in this version of darkpy."]
+    assert parse(**{key: 0})[1] == []
+
+
+@pytest.mark.parametrize("key", ["dontload", "dontloadscales"])
+def test_what_would_shift_the_weights_file_is_refused(key: str) -> None:
+    line = rf"x\.cfg:11: \[maxpool\] {key}=1: not supported in this version of darkpy\. Set {key}=0 and give weights"
+    with pytest.raises(CfgError, match=line):
+        parse(**{key: 1})
+    assert parse(**{key: 0})[1] == []
+
+
+def test_stopbackward_is_not_negative() -> None:
+    with pytest.raises(CfgError, match=r"x\.cfg:11: \[maxpool\] stopbackward=-1: must be at least 0\."):
+        parse(stopbackward=-1)
