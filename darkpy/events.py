@@ -19,6 +19,7 @@ class NetworkResized:
     width: int
     height: int
     coefficient: float
+    is_initial: bool = False  # the network's own size, for a mAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class IterationTrained:
     loss: float
     average_loss: float
     rate: float
-    seconds: float
+    seconds: float  # without waiting for pictures
     images: int  # since iteration 1
     hours_left: float  # -1 until known
     next_map: int | None  # iteration of the next mAP, None without -map

@@ -8,6 +8,7 @@ from pathlib import Path
 from darkpy.cfg.text import read_lines
 from darkpy.errors import CfgError
 
+_DIGITS = 18  # of a whole number; Python refuses to read thousands of them
 KEYS = [
     "classes",
     "train",
@@ -54,7 +55,7 @@ class DataFile:
             return None
         given = Path(os.path.expanduser(value))  # Path.expanduser raises for a name like ~a.txt
         beside = self.path.parent / given
-        return beside if not given.exists() and beside.exists() else given
+        return beside if not os.path.exists(given) and os.path.exists(beside) else given
 
     def required(self, key: str, *, purpose: str) -> Path:
         """Return the path that ``key`` names.
@@ -76,7 +77,7 @@ class DataFile:
         value = self.text(key)
         if value is None:
             return None
-        if not value.isdecimal() or int(value) < 1:
+        if not value.isdecimal() or len(value) > _DIGITS or int(value) < 1:
             raise CfgError(f"{self.asked_by(key)}={value}: must be a whole number of at least 1.")
         return int(value)
 

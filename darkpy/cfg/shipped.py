@@ -1,5 +1,6 @@
 """The cfg/ and data/ files that come with darkpy: found by name when a file is not found as given."""
 
+import os
 from pathlib import Path
 
 _INSTALLED = Path(__file__).resolve().parents[1] / "shipped"
@@ -18,9 +19,9 @@ def locate(path: Path) -> tuple[Path, str | None]:
     Args:
         path: A cfg, .data or .names path as the user wrote it.
     """
-    if not path.exists():
+    if not os.path.exists(path):
         for folder in ("cfg", "data"):
             candidate = shipped_folder(folder) / path.name
-            if candidate.is_file():
+            if os.path.isfile(candidate):
                 return candidate, f"{path}: not found as given; using the one that comes with darkpy: {candidate}"
     return path, None

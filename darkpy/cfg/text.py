@@ -4,6 +4,7 @@ Source: darknet src/parser.c, read_cfg; src/option_list.c.
 """
 
 import codecs
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,21 +68,21 @@ def read_lines(path: Path, *, asked_by: str = "") -> list[str]:
     """
     try:
         raw = path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise CfgError(unreadable(path, error, asked_by=asked_by)) from error
     return decode(raw).replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def unreadable(path: Path, error: OSError, *, asked_by: str = "") -> str:
+def unreadable(path: Path, error: OSError | ValueError, *, asked_by: str = "") -> str:
     """Return the one line that says why ``path`` cannot be opened, and which near name exists."""
     where = f"{asked_by}: " if asked_by else ""
-    if path.is_dir():
+    if os.path.isdir(path):  # of os.path, since Path's own raise for a name that is too long
         return f"{where}Couldn't open file: {path}: it is a folder. Name a file."
-    if not path.exists():
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
         near = _near_name(path)
         mend = f"Did you mean {near}?" if near else "Check the path; it counts from the current folder."
         return f"{where}Couldn't open file: {path}: not found. {mend}"
-    return f"{where}Couldn't open file: {path}: {error.strerror}."
+    return f"{where}Couldn't open file: {path}: {getattr(error, 'strerror', None) or error}."
 
 
 def _near_name(path: Path) -> Path | None:

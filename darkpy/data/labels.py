@@ -3,6 +3,7 @@
 darknet reads a stream of numbers, so that one column too many shifts every later record; here a line is a record.
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +85,7 @@ def _in_labels_folder(path: str) -> str | None:
     """Return ``/d/labels/1.txt`` for ``/d/images/1.txt`` if there is such a file."""
     for images, labels in (("/images/", "/labels/"), ("\\images\\", "\\labels\\")):
         before, found, after = path.rpartition(images)
-        if found and Path(f"{before}{labels}{after}").is_file():
+        if found and os.path.isfile(f"{before}{labels}{after}"):
             return f"{before}{labels}{after}"
     return None
 

@@ -71,6 +71,11 @@ class DarknetUpdate:
         return bool(torch.stack(norms).isfinite().all())
 
     @torch.no_grad()
+    def has_finite_weights(self) -> bool:
+        """Return whether every parameter is a number. Waits for the device."""
+        return all(bool(parameter.isfinite().all()) for parameter in self.parameters)
+
+    @torch.no_grad()
     def step(self, *, rate: float, images: int) -> None:
         """Update the parameters from their gradients and drop those.
 

@@ -25,7 +25,7 @@ def learning_rate(net: NetSpec, iteration: int, *, seed: int = 0) -> float:
         seed: For the policy ``random``, whose draw depends on seed and iteration alone.
     """
     if iteration < net.burn_in:
-        return net.learning_rate * math.pow(iteration / net.burn_in, net.power)
+        return net.learning_rate * _power(iteration / net.burn_in, net.power)
     if net.policy == "sgdr":
         return _sgdr(net, iteration)
     return net.learning_rate * _factor(net, iteration, seed)
@@ -34,18 +34,26 @@ def learning_rate(net: NetSpec, iteration: int, *, seed: int = 0) -> float:
 def _factor(net: NetSpec, iteration: int, seed: int) -> float:
     """Return what the policy makes of the rate."""
     if net.policy == "step":
-        return math.pow(net.scale, iteration // net.step)
+        return _power(net.scale, iteration // net.step)
     if net.policy == "steps":
         return math.prod(_scales_so_far(net, iteration))
     if net.policy == "exp":
-        return math.pow(net.gamma, iteration)
+        return _power(net.gamma, iteration)
     if net.policy == "poly":
-        return math.pow(max(1 - iteration / max(net.max_batches, 1), 0.0), net.power)
+        return _power(max(1 - iteration / max(net.max_batches, 1), 0.0), net.power)
     if net.policy == "random":
-        return math.pow(np.random.default_rng([seed, _RATE_DRAW, iteration]).random(), net.power)
+        return _power(np.random.default_rng([seed, _RATE_DRAW, iteration]).random(), net.power)
     if net.policy == "sigmoid":
         return 1 / (1 + math.exp(min(net.gamma * (iteration - net.step), 700)))
     return 1.0
+
+
+def _power(base: float, exponent: float) -> float:
+    """Return a power, infinite where it is too large for a number."""
+    try:
+        return math.pow(base, exponent)
+    except (OverflowError, ValueError):  # ValueError: 0 to a negative power
+        return math.inf
 
 
 def _scales_so_far(net: NetSpec, iteration: int) -> Iterator[float]:

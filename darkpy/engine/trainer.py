@@ -32,6 +32,7 @@ from darkpy.layers._head import HeadLoss
 from darkpy.network import Network
 from darkpy.structures import MiniBatch, Problem
 
+_LARGEST_RATE = 1e30  # far beyond any use, and within float32
 _PATIENCE = 3  # iterations in a row without a finite loss before a run is given up
 _SMOOTHING = 0.1  # of the running loss
 _ETA_SMOOTHING = 0.01
@@ -204,6 +205,12 @@ class Trainer:
         if math.isfinite(step.loss) and self.update.is_finite():
             self._failures = 0
             rate = learning_rate(net, self.iteration, seed=self.seed)
+            if not abs(rate) <= _LARGEST_RATE:
+                self._save_good_weights()
+                raise TrainingError(
+                    f"iteration {self.iteration}: the learning rate is {rate:g}. Mend policy={net.policy} in [net], or its "
+                    "scale, scales, gamma or power."
+                )
             self.update.step(rate=rate, images=net.images_per_iteration)
             return
         self.update.clear()
@@ -215,12 +222,19 @@ class Trainer:
             Note(f"iteration {self.iteration}: {what}; its update is left out. Pictures: {', '.join(step.paths)}")
         )
         if self._failures >= _PATIENCE:
-            self.callbacks.save("last")
+            kept = self._save_good_weights()
             raise TrainingError(
                 f"iteration {self.iteration}: no finite loss in {_PATIENCE} iterations in a row; the weights of "
-                f"iteration {self.iteration - _PATIENCE} are saved as _last. Lower learning_rate={net.learning_rate:g}, or set "
+                f"iteration {self.iteration - _PATIENCE} are {kept}. Lower learning_rate={net.learning_rate:g}, or set "
                 f"burn_in (now {net.burn_in}) to 1000."
             )
+
+    def _save_good_weights(self) -> str:
+        """Write the _last file, unless the weights are no numbers: an older file is then the better one."""
+        if not self.update.has_finite_weights():
+            return "no finite numbers, and not saved"
+        self.callbacks.save("last")
+        return "saved as _last"
 
     def _report(self, step: _Step, began: float) -> None:
         net = self.network.net
@@ -237,7 +251,7 @@ class Trainer:
                 loss=step.loss,
                 average_loss=self.average_loss,
                 rate=learning_rate(net, self.iteration, seed=self.seed),
-                seconds=time.monotonic() - began,
+                seconds=time.monotonic() - began - step.waited_s,
                 images=self.iteration * net.images_per_iteration,
                 hours_left=self._hours_left,
                 next_map=self.maps.next_after(self._map_iteration) if self.maps.every else None,
@@ -251,6 +265,9 @@ class Trainer:
         if not self.maps.is_due(self.iteration, last=self._map_iteration):
             return
         self._map_iteration = self.iteration
+        if self.coefficient:
+            net = self.network.net
+            self.callbacks.emit(NetworkResized(net.width, net.height, self.coefficient, is_initial=True))
         self.network.eval()
         self.last_map = self.callbacks.measure_map()
         self.network.train()

@@ -41,7 +41,7 @@ class Console:
             case Note():
                 self._note(event.text)
             case NetworkResized():
-                self._print(f"Resizing, random_coef = {event.coefficient:.2f} \n\n {event.width} x {event.height} ")
+                self._print(resize_lines(event))
             case BatchLoaded():
                 slow = event.seconds > _SLOW_LOAD_S and event.after_first
                 tail = " - performance bottleneck on CPU or Disk HDD/SSD" if slow else ""
@@ -76,6 +76,14 @@ class Console:
 
     def _note(self, text: str) -> None:
         print(text, file=self.err, flush=True)
+
+
+def resize_lines(event: NetworkResized) -> str:
+    """Return the lines of a new network size."""
+    size = f"{event.width} x {event.height} "
+    if event.is_initial:
+        return f"Resizing to initial size: {size}"
+    return f"Resizing, random_coef = {event.coefficient:.2f} \n\n {size}"
 
 
 def head_line(event: HeadTrained) -> str:

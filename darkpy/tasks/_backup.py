@@ -26,15 +26,15 @@ def backup_folder(data: DataFile, cfg: Path) -> Path:
         DataError: If it cannot be made or written to.
     """
     named = data.text("backup")
-    folder = Path(named or _DEFAULT).expanduser()
+    folder = Path(os.path.expanduser(named or _DEFAULT))  # Path.expanduser raises for a name like ~a
     if named is None:
         print(f"{data.path}: no 'backup = ...' line; weights go to {folder}/", file=sys.stderr)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        why = getattr(error, "strerror", None) or error
         raise DataError(
-            f"{data.asked_by('backup')}: cannot make the folder {folder}: {error.strerror}. "
-            "Name one that can be written."
+            f"{data.asked_by('backup')}: cannot make the folder {folder}: {why}. Name one that can be written."
         ) from error
     if not os.access(folder, os.W_OK):
         raise DataError(f"{data.asked_by('backup')}: the folder {folder} cannot be written. Name another one.")

@@ -1,8 +1,10 @@
-"""The .data file of a command and its class names, held against the network."""
+"""The .data file of a command, its difficult list, and its class names, held against the network."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from darkpy.cfg.datafile import DataFile, read_datafile, read_names
+from darkpy.data.index import read_image_list
 from darkpy.errors import DataError
 from darkpy.tasks._network import find, say
 
@@ -17,6 +19,30 @@ def open_datafile(path: Path) -> DataFile:
     for note in data.notes:
         say(note)
     return data
+
+
+def difficult_list(data: DataFile, paths: Sequence[str], valid: Path) -> list[str] | None:
+    """Return the pictures whose labels are the difficult objects of a mAP, or None without such a list.
+
+    Args:
+        data: The .data file.
+        paths: Pictures of the valid list.
+        valid: That list, for messages.
+
+    Raises:
+        CfgError: If the list cannot be read.
+        DataError: If it has another length than the valid list.
+    """
+    other = data.file("difficult")
+    if other is None:
+        return None
+    difficult = read_image_list(other, asked_by=data.asked_by("difficult"))
+    if len(difficult) != len(paths):
+        raise DataError(
+            f"{data.asked_by('difficult')}: {len(difficult)} images in {other}, but {len(paths)} in {valid}. "
+            "Give one line for each line of the valid list, in the same order."
+        )
+    return difficult
 
 
 def class_names(data: DataFile, *, classes: int, cfg: Path, exact: bool) -> list[str]:

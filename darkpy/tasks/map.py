@@ -7,10 +7,10 @@ from pathlib import Path
 from darkpy.cfg.datafile import DataFile
 from darkpy.data.index import read_image_list
 from darkpy.data.loader import evaluation_batches
-from darkpy.errors import DarkpyError, DataError, WeightsError
+from darkpy.errors import DarkpyError, WeightsError
 from darkpy.evaluation.evaluator import measure_map
 from darkpy.report.map_report import absent_classes_note, map_heading, map_lines
-from darkpy.tasks._classes import class_names, open_datafile
+from darkpy.tasks._classes import class_names, difficult_list, open_datafile
 from darkpy.tasks._device import choose_device, set_threads
 from darkpy.tasks._network import open_network, say
 from darkpy.tasks._progress import ProblemLog, with_progress
@@ -106,13 +106,4 @@ def _lists(data: DataFile) -> tuple[list[str], list[str] | None]:
     """
     valid = data.required("valid", purpose="detector map")
     paths = read_image_list(valid, asked_by=data.asked_by("valid"))
-    other = data.file("difficult")
-    if other is None:
-        return paths, None
-    difficult = read_image_list(other, asked_by=data.asked_by("difficult"))
-    if len(difficult) != len(paths):
-        raise DataError(
-            f"{data.asked_by('difficult')}: {len(difficult)} images in {other}, but {len(paths)} in {valid}. "
-            "Give one line for each line of the valid list, in the same order."
-        )
-    return paths, difficult
+    return paths, difficult_list(data, paths, valid)

@@ -27,7 +27,7 @@ from darkpy.report.console import Console
 from darkpy.report.map_report import map_heading, map_lines
 from darkpy.structures import Problem
 from darkpy.tasks._backup import backup_folder, base_name, saver
-from darkpy.tasks._classes import class_names, open_datafile
+from darkpy.tasks._classes import class_names, difficult_list, open_datafile
 from darkpy.tasks._device import choose_device, set_threads
 from darkpy.tasks._interrupt import stop_on_interrupt
 from darkpy.tasks._network import build_network, open_blueprint, read_weights, say
@@ -44,6 +44,7 @@ class _Lists:
 
     train: list[str]
     valid: list[str]  # empty without mAP
+    difficult: list[str] | None
     names: list[str]
 
 
@@ -192,22 +193,19 @@ def _read_lists(data: DataFile, network: Network, cfg: Path, *, with_map: bool) 
     classes = network.classes
     listed = data.required("train", purpose="detector train")
     train = read_image_list(listed, asked_by=data.asked_by("train"))
-    _survey(train, classes)
+    for problem in survey(train, classes=classes):
+        say(problem.message)
     if not with_map:
-        return _Lists(train, [], [])
+        return _Lists(train, [], None, [])
     valid = data.file("valid") or listed
-    if not valid.is_file():
+    if not os.path.isfile(valid):
         raise DataError(
             f"{data.asked_by('valid')}: Error: There is no {valid} file for mAP calculation! "
             f"Don't use -map flag, or set valid={valid.name} in your {data.path} file to a file that exists."
         )
     names = class_names(data, classes=classes, cfg=cfg, exact=True)
-    return _Lists(train, read_image_list(valid, asked_by=data.asked_by("valid")), names)
-
-
-def _survey(paths: list[str], classes: int) -> None:
-    for problem in survey(paths, classes=classes):
-        say(problem.message)
+    paths = read_image_list(valid, asked_by=data.asked_by("valid"))
+    return _Lists(train, paths, difficult_list(data, paths, valid), names)
 
 
 def _start(network: Network, weights: Path | None, *, clear: bool) -> int:
@@ -215,7 +213,13 @@ def _start(network: Network, weights: Path | None, *, clear: bool) -> int:
     if weights is None:
         return 0
     loaded = read_weights(network, weights, leftover_is_error=True)
-    return 0 if clear else loaded.seen // network.net.images_per_iteration
+    start = 0 if clear else loaded.seen // network.net.images_per_iteration
+    if start >= network.net.max_batches:
+        say(
+            f"{weights}: trained for {start} iterations, and max_batches={network.net.max_batches}: none is left. "
+            "Raise max_batches, or count from 0 with -clear."
+        )
+    return start
 
 
 def _checkpoints(data: DataFile, net: NetSpec, start: int) -> CheckpointSchedule:
@@ -334,7 +338,7 @@ def _evaluate(
             classes=network.classes,
             batch=_MAP_BATCH,
             workers=min(workers, len(lists.valid) // (2 * _MAP_BATCH)),
-            difficult=None,
+            difficult=lists.difficult,
         ),
         device=next(network.parameters()).device,
         threshold=threshold,

@@ -94,6 +94,11 @@ def test_a_path_may_begin_with_the_home_folder(here: Path, monkeypatch: pytest.M
     assert data.file("valid") == Path("~nobody-of-this-name.txt")
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b"])
+def test_a_name_that_no_file_can_have_stays_as_given(tmp_path: Path, name: str) -> None:
+    assert write(tmp_path, f"train = {name}\n").file("train") == Path(name)
+
+
 def test_a_required_key_says_who_needs_it(tmp_path: Path) -> None:
     data = write(tmp_path, "train = t.txt\n")
     assert data.required("train", purpose="training") == Path("t.txt")
@@ -113,7 +118,7 @@ def test_integer_reads_whole_numbers(tmp_path: Path) -> None:
     assert data.integer("top") is None
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "x", "2.5", "²"])
+@pytest.mark.parametrize("text", ["0", "-1", "x", "2.5", "²", "9" * 5000])
 def test_integer_refuses_the_rest(tmp_path: Path, text: str) -> None:
     data = write(tmp_path, f"classes = {text}\n")
     with pytest.raises(CfgError, match=rf"obj\.data:1: classes={text}: must be a whole number of at least 1\.$"):

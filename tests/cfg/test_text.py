@@ -172,6 +172,12 @@ def test_other_reasons_come_from_the_system(tmp_path: Path) -> None:
     assert line == f"Couldn't open file: {path}: Permission denied."
 
 
+@pytest.mark.parametrize(("name", "why"), [("a\0b", "embedded null byte"), ("x" * 5000, "File name too long")])
+def test_a_name_that_no_file_can_have_is_an_error(tmp_path: Path, name: str, why: str) -> None:
+    with pytest.raises(CfgError, match=rf"^obj\.data:1: train: Couldn't open file: .*: {why}\.$"):
+        read_lines(tmp_path / name, asked_by="obj.data:1: train")
+
+
 NO_BLANKS = st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n")
 WORDS = st.text(NO_BLANKS, min_size=1, max_size=8)
 KEYS = WORDS.filter(lambda word: word[0] not in "[#;" and "=" not in word)

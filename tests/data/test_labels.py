@@ -57,7 +57,7 @@ def test_c17_a_label_in_the_labels_folder_is_pointed_at(tmp_path: Path) -> None:
     assert len(labels.truths) == 0
 
 
-@pytest.mark.parametrize("path", ["", "a\0b"])
+@pytest.mark.parametrize("path", ["", "a\0b", "d/images/" + "x" * 5000 + ".txt"])
 def test_a_path_that_cannot_be_opened_is_a_missing_file(path: str) -> None:
     assert read_labels(path, classes=3).missing
 

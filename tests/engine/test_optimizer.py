@@ -90,6 +90,14 @@ def test_frozen_layers_are_left_alone() -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, net.layers[0].parameters(), strict=True))
 
 
+def test_a_weight_that_is_no_number_is_found() -> None:
+    net = network()
+    update = DarknetUpdate(net)
+    assert update.has_finite_weights()
+    net.layers[1].bias.data[0] = float("inf")
+    assert not update.has_finite_weights()
+
+
 def test_a_gradient_that_is_no_number_is_found() -> None:
     net = network()
     update = DarknetUpdate(net)

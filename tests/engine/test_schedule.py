@@ -39,6 +39,19 @@ def test_policies(options: dict, rates: dict[int, float]) -> None:
         assert learning_rate(net(**options), iteration) == pytest.approx(rate)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"policy": "exp", "gamma": 10},
+        {"policy": "step", "step": 1, "scale": 10},
+        {"policy": "poly", "power": -3, "max_batches": 999},
+        {"burn_in": 1000, "power": -999999},
+    ],
+)
+def test_a_rate_too_large_for_a_number_is_infinite(options: dict) -> None:
+    assert learning_rate(net(**options), 999) == math.inf
+
+
 def test_steps_apply_at_equality() -> None:
     """The figures of the spec: rate .1, steps 100 and 400, scales .1 and .5."""
     spec = net(policy="steps", steps="100,400", scales=".1,.5", learning_rate=0.1)

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -173,6 +174,51 @@ def test_three_such_iterations_in_a_row_end_the_run_with_the_last_good_weights()
         bench.run()
     assert bench.saved[-1] == ("last", 6)
     assert all(value.isfinite().all() for value in bench.network.state_dict().values())
+
+
+def test_weights_that_are_no_numbers_replace_no_file() -> None:
+    bench = Bench()
+    bench.poison = {2, 3, 4}
+    emit = bench.trainer.callbacks.emit
+
+    def spoil(event: object) -> None:
+        emit(event)
+        if isinstance(event, Note):
+            bench.network.layers[0].weight.data.fill_(float("nan"))
+
+    object.__setattr__(bench.trainer.callbacks, "emit", spoil)
+    with pytest.raises(TrainingError, match="weights of iteration 1 are no finite numbers, and not saved"):
+        bench.run()
+    assert bench.saved == []
+
+
+def test_an_infinite_rate_ends_the_run_with_the_weights_before_it() -> None:
+    bench = Bench(policy="step", step=3, scale=1e300)
+    with pytest.raises(TrainingError, match=r"iteration 3: the learning rate is 1e\+297\. Mend policy=step in \[net\]"):
+        bench.run()
+    assert bench.saved == [("last", 3)]
+    assert all(value.isfinite().all() for value in bench.network.state_dict().values())
+
+
+def test_waiting_for_pictures_is_not_in_the_seconds_of_an_iteration() -> None:
+    """As in darknet, whose "Loaded:" line has them."""
+    bench = Bench(max_batches=1)
+    batches = bench.trainer.batches
+
+    def slow() -> Iterator[MiniBatch]:
+        time.sleep(1.0)
+        yield from batches
+
+    bench.trainer.batches = slow()
+    bench.run()
+    assert bench.of(BatchLoaded)[0].seconds > 1.0
+    assert bench.of(IterationTrained)[0].seconds < 1.0
+
+
+def test_with_random_sizes_a_map_announces_its_own() -> None:
+    bench = Bench(random=1.0, map_every=5, max_batches=5)
+    bench.run()
+    assert bench.of(NetworkResized)[1:] == [NetworkResized(32, 32, 1.0, is_initial=True)]
 
 
 def test_one_seed_one_loss_curve() -> None:

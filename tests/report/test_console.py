@@ -52,6 +52,7 @@ def printed(*events: Event) -> tuple[str, str]:
         ),
         (BatchLoaded(0.2, after_first=False), "Loaded: 0.200000 seconds\n"),
         (NetworkResized(128, 96, 1.4), "Resizing, random_coef = 1.40 \n\n 128 x 96 \n"),
+        (NetworkResized(416, 416, 1.4, is_initial=True), "Resizing to initial size: 416 x 416 \n"),
         (MapMeasured(100, 1.0, 0.5, True), "\n mean_average_precision (mAP@0.50) = 1.000000 \nNew best mAP!\n"),
         (MapMeasured(200, 0.5, 0.5, False), "\n mean_average_precision (mAP@0.50) = 0.500000 \n"),
         (

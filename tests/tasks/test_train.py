@@ -12,6 +12,8 @@ import cv2
 import numpy as np
 import pytest
 
+from darkpy.data.index import read_image_list
+from darkpy.data.loader import evaluation_batches
 from darkpy.errors import CfgError, DataError, WeightsError
 from darkpy.tasks.map import measure
 from darkpy.tasks.train import train
@@ -206,6 +208,24 @@ def test_valid_defaults_to_the_train_list(project: Project) -> None:
     assert project.train(measure_map=True) == 0
 
 
+def test_the_difficult_list_counts_in_training_as_in_map(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in darknet, whose mAP in training reads the .data file's ``difficult`` too."""
+    asked: list[object] = []
+
+    def batches(*args: object, **options: object) -> object:
+        asked.append(options["difficult"])
+        return evaluation_batches(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("darkpy.tasks.train.evaluation_batches", batches)
+    project.write_data(difficult="train.txt")
+    project.train(measure_map=True)
+    assert asked == [read_image_list(Path("train.txt"))]
+    (project.folder / "other.txt").write_text("a.png\n")
+    project.write_data(difficult="other.txt")
+    with pytest.raises(DataError, match=r"obj.data:6: difficult: 1 images in other.txt, but 6 in train.txt"):
+        project.train(measure_map=True)
+
+
 def test_a_backup_folder_is_made_or_refused_at_the_start(project: Project) -> None:
     """Case C20."""
     project.write_data(backup="deep/er/backup")
@@ -217,6 +237,25 @@ def test_a_backup_folder_is_made_or_refused_at_the_start(project: Project) -> No
         DataError, match=r"obj.data:5: backup: cannot make the folder taken.*Name one that can be written"
     ):
         project.train()
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/b", "a\0b"])
+def test_a_backup_folder_with_an_odd_name_is_no_traceback(project: Project, name: str) -> None:
+    project.write_data(backup=name)
+    if name.startswith("~"):
+        assert project.train() == 0
+        assert (project.folder / name / "net_final.weights").is_file()
+    else:
+        with pytest.raises(DataError, match="cannot make the folder a\0b: embedded null byte"):
+            project.train()
+
+
+def test_weights_that_are_trained_to_the_end_are_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.train()
+    project.train(project.folder / "backup/net_final.weights")
+    assert re.search(
+        r"net_final\.weights: trained for 4 iterations, and max_batches=4: none is left\.", capsys.readouterr().err
+    )
 
 
 def test_cfgs_that_share_a_name_are_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
