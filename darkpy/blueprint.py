@@ -182,3 +182,25 @@ def _size_notes(net: NetSpec, layers: Sequence[LayerPlan], path: Path) -> list[s
             "for default networks Yolo v1/v2/v3!!!"
         ]
     return []
+
+
+def check_size(blueprint: Blueprint, *, width: int, height: int) -> None:
+    """Check that a network fits together at another input size.
+
+    Args:
+        blueprint: The network.
+        width: In pixels.
+        height: In pixels.
+
+    Raises:
+        CfgError: If two layers do not fit; names the size.
+    """
+    outputs: dict[int, Shape] = {-1: Shape(blueprint.net.channels, height, width)}
+    for plan in blueprint.layers:
+        try:
+            outputs[plan.index] = plan.spec.output_shape([outputs[source] for source in plan.sources])
+        except CfgError as misfit:
+            raise CfgError(
+                f"{misfit} This is at {width}x{height}, a size that random=1 draws with resize_step="
+                f"{blueprint.net.resize_step}: set resize_step to a multiple of the network's stride, such as 32."
+            ) from None

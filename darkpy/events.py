@@ -83,7 +83,7 @@ class MapMeasured:
 
 @dataclass(frozen=True, slots=True)
 class WeightsSaved:
-    """A weights file is complete on disk."""
+    """A weights file is about to be written."""
 
     path: Path
 

@@ -42,10 +42,11 @@ def load_weights(network: Network, path: Path, *, leftover_is_error: bool) -> Lo
     Args:
         network: Its parameters and statistics are overwritten.
         path: The file.
-        leftover_is_error: Whether values left over at the end are an error (training) or a note.
+        leftover_is_error: Whether values left over, or no numbers, are an error (training) or a note.
 
     Raises:
-        WeightsError: If the file is missing, empty, no weights file, ends inside a layer, or has values left over.
+        WeightsError: If the file is missing, empty, no weights file, ends inside a layer, has values left over or
+            values that are no numbers.
     """
     try:
         raw = path.read_bytes()
@@ -63,6 +64,12 @@ def load_weights(network: Network, path: Path, *, leftover_is_error: bool) -> Lo
     notes = (
         [f"{path}: loaded {layers} of {total} layers; the others keep their initial values."] if layers < total else []
     )
+    strange = used - int(np.isfinite(values[:used]).sum())
+    if strange:
+        message = f"{path}: {strange} of {used} values are no numbers: a training that went wrong wrote the file."
+        if leftover_is_error:
+            raise WeightsError(message + " Use an earlier file.")
+        notes.append(message)
     if used < values.size:
         message = (
             f"{path}: {values.size - used} floats are left over after the {total} layers of {network.blueprint.path} "

@@ -10,6 +10,7 @@ from darkpy.cfg.text import Entry, Section
 from darkpy.errors import CfgError
 
 _INTEGER = re.compile(r"[+-]?\d+")
+_LARGEST_WHOLE = 2**31  # C's int ends there
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -84,7 +85,14 @@ class Options:
         return number
 
     def real(
-        self, key: str, default: float, *, at_least: float | None = None, above: float | None = None, loud: bool = False
+        self,
+        key: str,
+        default: float,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        above: float | None = None,
+        loud: bool = False,
     ) -> float:
         """Return a real number.
 
@@ -98,6 +106,8 @@ class Options:
         number = self._real(key, value)
         if at_least is not None and number < at_least:
             self.fail(key, f"must be at least {at_least:g}.")
+        if at_most is not None and number > at_most:
+            self.fail(key, f"must be at most {at_most:g}.")
         if above is not None and number <= above:
             self.fail(key, f"must be above {above:g}.")
         return number
@@ -189,6 +199,8 @@ class Options:
     def _whole(self, key: str, value: str) -> int:
         number = self._real(key, value)
         whole = _INTEGER.match(value)
+        if abs(number) >= _LARGEST_WHOLE:
+            self.fail(key, f"'{value}' is too large. Write a smaller number.")
         if whole is None or int(number) != int(whole.group()):  # 1e3: darknet reads 1
             self.fail(key, f"'{value}' is no whole number. Write {int(number)}.")
         return int(number)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from darkpy.cli._notes import note
-from darkpy.cli._types import ANY_INTEGER, DEVICE, FILE, FRACTION, GPU_LIST, NOT_NEGATIVE, POINTS, POSITIVE
+from darkpy.cli._types import ANY_INTEGER, DEVICE, FILE, FRACTION, GPU_LIST, NOT_NEGATIVE, POINTS, POSITIVE, SEED
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,7 +100,7 @@ OWN = (
     DarknetOption(
         "-workers", NOT_NEGATIVE, None, "train map", "Processes that load pictures; 0 loads between the steps."
     ),
-    DarknetOption("-seed", NOT_NEGATIVE, None, "train test", "Repeat a run: the same weights, order and augmentation."),
+    DarknetOption("-seed", SEED, None, "train test", "Repeat a run: the same weights, order and augmentation."),
 )
 
 

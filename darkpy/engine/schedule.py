@@ -13,6 +13,7 @@ from darkpy.cfg.net import NetSpec
 
 RESIZE_EVERY = 10  # iterations between two sizes
 _LAST_AT_LARGEST = 100  # the last iterations all run at the largest size
+_RATIOS = 2000  # enough to meet every size: a step of 32 pixels is far more than a 2000th of the range
 _RATE_DRAW, _SIZE_DRAW = 1, 2  # tags of the random draws
 
 
@@ -115,6 +116,17 @@ class SizeSchedule:
         ratio = generator.uniform(1, self.factor)
         if generator.random() < 0.5:
             ratio = 1 / ratio
+        return self._size(ratio)
+
+    def all_sizes(self) -> list[tuple[int, int]]:
+        """Return every size that may be drawn, and the network's own."""
+        if not self.coefficient:
+            return [(self.width, self.height)]
+        ratios = np.linspace(1, self.factor, _RATIOS)
+        drawn = {self._size(float(ratio)) for ratio in (*ratios, *(1 / ratios))}
+        return sorted({(self.width, self.height), self.largest, *drawn})
+
+    def _size(self, ratio: float) -> tuple[int, int]:
         width, height = self._scaled(self.width, ratio), self._scaled(self.height, ratio)
         if ratio < 1 and (width > self.width or height > self.height):
             return self.width, self.height

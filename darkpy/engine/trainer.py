@@ -222,10 +222,11 @@ class Trainer:
             Note(f"iteration {self.iteration}: {what}; its update is left out. Pictures: {', '.join(step.paths)}")
         )
         if self._failures >= _PATIENCE:
+            failed = self.iteration
             kept = self._save_good_weights()
             raise TrainingError(
-                f"iteration {self.iteration}: no finite loss in {_PATIENCE} iterations in a row; the weights of "
-                f"iteration {self.iteration - _PATIENCE} are {kept}. Lower learning_rate={net.learning_rate:g}, or set "
+                f"iteration {failed}: no finite loss in {_PATIENCE} iterations in a row; the weights of "
+                f"iteration {failed - _PATIENCE} are {kept}. Lower learning_rate={net.learning_rate:g}, or set "
                 f"burn_in (now {net.burn_in}) to 1000."
             )
 
@@ -233,6 +234,7 @@ class Trainer:
         """Write the _last file, unless the weights are no numbers: an older file is then the better one."""
         if not self.update.has_finite_weights():
             return "no finite numbers, and not saved"
+        self.iteration -= self._failures  # the file tells how many iterations trained it
         self.callbacks.save("last")
         return "saved as _last"
 

@@ -60,10 +60,17 @@ class Convolution(nn.Module):
         bias = None if self.is_normalized else self.bias
         x = F.conv2d(x, self.weight, bias, self.stride, self.padding, self.dilation, self.groups)
         if self.is_normalized:
-            x = F.batch_norm(
-                x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, self.training, MOMENTUM, EPSILON
-            )
+            x = self._normalize(x)
         return self.activation(x)
+
+    def _normalize(self, x: Tensor) -> Tensor:
+        if self.training and x.shape[0] * x.shape[2] * x.shape[3] == 1:  # one value a channel: torch refuses that
+            self.rolling_mean.lerp_(x.detach().flatten(), MOMENTUM)
+            self.rolling_variance.mul_(1 - MOMENTUM)
+            return (x - x) * self.scale.view(1, -1, 1, 1) + self.bias.view(1, -1, 1, 1)
+        return F.batch_norm(
+            x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, self.training, MOMENTUM, EPSILON
+        )
 
     @torch.no_grad()
     def fuse(self) -> None:

@@ -18,6 +18,9 @@ from darkpy.structures import NmsRule
 
 LOSSES = {"iou": 0, "giou": 1, "mse": 2, "diou": 3, "ciou": 4}
 NMS_KINDS = {"default": 0, "greedynms": 1, "diounms": 2}
+_MOST_BOXES = 100_000  # truths of a picture
+_LARGEST_JITTER = 0.99  # of a side: more leaves nothing of the picture
+_LARGEST_ZOOM = 10.0
 _KNOWN_ELSEWHERE = (  # tracking and its display: a later version
     "embedding_layer track_history_size sim_thresh dets_for_track dets_for_show track_ciou_norm"
 )
@@ -78,11 +81,11 @@ class YoloSpec:
                 "mask",
                 f"names anchor {strangers[0]}, but num={num} has anchors 0 to {num - 1}. Set num to their number.",
             )
-        max_boxes = options.integer("max", 200, at_least=1)
+        max_boxes = options.integer("max", 200, at_least=1, at_most=_MOST_BOXES)
         anchors = _anchors(options, num)
-        jitter = options.real("jitter", 0.2, at_least=0.0, loud=True)
-        resize = options.real("resize", 1.0, above=0.0)
-        random = options.real("random", 0.0, at_least=0.0)
+        jitter = options.real("jitter", 0.2, at_least=0.0, at_most=_LARGEST_JITTER, loud=True)
+        resize = options.real("resize", 1.0, at_least=1 / _LARGEST_ZOOM, at_most=_LARGEST_ZOOM)
+        random = options.real("random", 0.0, at_least=0.0, at_most=_LARGEST_ZOOM)
         ignore_thresh = options.real("ignore_thresh", 0.5, loud=True)
         truth_thresh = options.real("truth_thresh", 1.0, loud=True)
         loss_word = options.text("iou_loss", "mse")
@@ -179,6 +182,8 @@ def _anchors(options: Options, num: int) -> tuple[tuple[float, float], ...]:
             "the missing ones count as 0.5."
         )
         values += [0.5] * (2 * num - len(values))
+    if min(values[: 2 * num]) <= 0:
+        options.fail("anchors", f"{min(values):g} is no size. Write widths and heights above 0, in pixels.")
     return tuple(zip(values[0 : 2 * num : 2], values[1 : 2 * num : 2], strict=True))
 
 

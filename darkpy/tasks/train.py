@@ -1,51 +1,57 @@
 """`detector train`: train a detector, with mAP on the way.  Source: darknet src/detector.c, train_detector."""
 
-import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from darkpy.blueprint import check_size
 from darkpy.cfg.datafile import DataFile
 from darkpy.cfg.net import NetSpec
-from darkpy.data.bad_lists import BadLists
-from darkpy.data.index import read_image_list
-from darkpy.data.labels import survey
-from darkpy.data.loader import AugmentSpec, Request, evaluation_batches, training_batches
+from darkpy.data.loader import training_batches
 from darkpy.engine.schedule import CheckpointSchedule, MapSchedule, PlannedIteration, SizeSchedule, plan_iterations
 from darkpy.engine.trainer import Callbacks, Trainer
-from darkpy.errors import CfgError, DataError
-from darkpy.evaluation.evaluator import measure_map as measure
+from darkpy.errors import CfgError, TrainingError
 from darkpy.events import Event, Sink
-from darkpy.layers._head import DataRule
 from darkpy.network import Network
 from darkpy.report.chart import Chart
 from darkpy.report.console import Console
-from darkpy.report.map_report import map_heading, map_lines
-from darkpy.structures import Problem
 from darkpy.tasks._backup import backup_folder, base_name, saver
-from darkpy.tasks._classes import class_names, difficult_list, open_datafile
+from darkpy.tasks._classes import open_datafile
 from darkpy.tasks._device import choose_device, set_threads
 from darkpy.tasks._interrupt import stop_on_interrupt
 from darkpy.tasks._network import build_network, open_blueprint, read_weights, say
+from darkpy.tasks._training_data import (
+    Lists,
+    ProblemSink,
+    augmentation,
+    measure_and_print,
+    read_lists,
+    requests,
+    worker_count,
+)
 
 INTERRUPTED = 130  # exit status after Ctrl-C
-_MAP_BATCH = 8  # pictures of one forward pass of mAP
-_MOST_WORKERS = 8
 _FEW_IMAGES = 8  # below so many images an iteration darknet warns
 
 
 @dataclass(frozen=True, slots=True)
-class _Lists:
-    """Pictures of a run."""
+class _Run:
+    """A run, ready to begin."""
 
-    train: list[str]
-    valid: list[str]  # empty without mAP
-    difficult: list[str] | None
-    names: list[str]
+    network: Network
+    lists: Lists
+    folder: Path  # of weights
+    cfg: Path
+    start: int  # iterations that trained the weights
+    checkpoints: CheckpointSchedule
+    maps: MapSchedule
+    sizes: SizeSchedule
+    seed: int
+    workers: int
 
 
 def train(
@@ -94,59 +100,118 @@ def train(
         say(note)
     if chart is not None:
         say(f"-chart {chart}: a finished chart cannot be continued in this version; a new one is drawn.")
-    seed = int(time.time()) % 2**31 if seed is None else seed
+    run = _prepare(
+        data,
+        cfg,
+        weights,
+        device=chosen,
+        clear=clear,
+        map_epochs=map_epochs if measure_map else 0,
+        seed=int(time.time()) % 2**31 if seed is None else seed,
+        workers=worker_count(workers),
+    )
+    try:
+        return _train(run, threshold=threshold, iou_threshold=iou_threshold)
+    except (RuntimeError, MemoryError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        net = run.network.net
+        width, height = run.sizes.largest
+        raise TrainingError(
+            f"{cfg}: out of memory at {width}x{height} with a mini-batch of {net.mini_batch} images (batch={net.batch} / "
+            f"subdivisions={net.subdivisions}). Raise subdivisions, or lower width and height."
+        ) from error
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return "can't allocate memory" in str(error) or "not enough memory" in str(error)
+
+
+def _prepare(
+    data: Path,
+    cfg: Path,
+    weights: Path | None,
+    *,
+    device: torch.device,
+    clear: bool,
+    map_epochs: int,
+    seed: int,
+    workers: int,
+) -> _Run:
+    """Read and check everything that a run needs, before its first iteration.
+
+    Raises:
+        DarkpyError: If a setting, a file or a list does not fit.
+    """
     datafile = open_datafile(data)
     print(base_name(cfg))
     blueprint = open_blueprint(cfg, inference=False)
-    _check_net(blueprint.net, cfg)
+    net = blueprint.net
+    _check_net(net, cfg)
     torch.manual_seed(seed)  # initial weights
-    network = build_network(blueprint, chosen)
+    network = build_network(blueprint, device)
     network.train()
-    lists = _read_lists(datafile, network, cfg, with_map=measure_map)
+    sizes = _sizes(network, seed)
+    for width, height in sizes.all_sizes():
+        check_size(blueprint, width=width, height=height)
+    lists = read_lists(datafile, network, cfg, with_map=bool(map_epochs))
     folder = backup_folder(datafile, cfg)
     start = _start(network, weights, clear=clear)
-    checkpoints = _checkpoints(datafile, blueprint.net, start)
+    checkpoints = _checkpoints(datafile, net, start)
     _print_settings(network, checkpoints, seed)
-    loaders = _worker_count(workers)
-    sinks: list[Sink] = [Console(), Chart(base_name(cfg), max_loss=blueprint.net.max_chart_loss)]
-    problems = _ProblemSink()
+    maps = MapSchedule(0, 0, 0)
+    if map_epochs:
+        maps = MapSchedule.of_epochs(map_epochs, pictures=len(lists.train), net=net)
+    return _Run(network, lists, folder, cfg, start, checkpoints, maps, sizes, seed, workers)
+
+
+def _train(run: _Run, *, threshold: float, iou_threshold: float) -> int:
+    """Train to the end, or to Ctrl-C; return the exit status."""
+    network, net = run.network, run.network.net
+    sinks: list[Sink] = [Console(), Chart(base_name(run.cfg), max_loss=net.max_chart_loss)]
+    problems = ProblemSink()
 
     def emit(event: Event) -> None:
         for sink in sinks:
             sink(event)
 
-    def evaluate() -> float:
-        return _evaluate(
-            network, lists, threshold=threshold, iou_threshold=iou_threshold, workers=loaders, on_problem=problems
+    def measure() -> float:
+        return measure_and_print(
+            network,
+            run.lists,
+            threshold=threshold,
+            iou_threshold=iou_threshold,
+            workers=run.workers,
+            on_problem=problems,
         )
 
-    epochs = map_epochs if measure_map else 0
-    maps = (
-        MapSchedule.of_epochs(epochs, pictures=len(lists.train), net=blueprint.net) if epochs else MapSchedule(0, 0, 0)
-    )
-    sizes = _sizes(network, seed)
+    def plan() -> Iterator[PlannedIteration]:
+        return plan_iterations(run.sizes, run.maps, start=run.start)
+
     with stop_on_interrupt() as stop:
         trainer: Trainer  # the saver asks it for the iteration
-        save = saver(network, folder, cfg, iteration=lambda: trainer.iteration, emit=emit)
-        requests = _requests(blueprint.net, plan_iterations(sizes, maps, start=start))
+        save = saver(network, run.folder, run.cfg, iteration=lambda: trainer.iteration, emit=emit)
+        batches = training_batches(
+            run.lists.train,
+            augmentation(network),
+            requests(net, plan()),
+            seed=run.seed,
+            workers=run.workers,
+            pin_memory=next(network.parameters()).is_cuda,
+        )
         trainer = Trainer(
             network,
-            training_batches(
-                lists.train,
-                _augmentation(network),
-                requests,
-                seed=seed,
-                workers=loaders,
-                pin_memory=chosen.type == "cuda",
-            ),
-            Callbacks(emit=emit, save=save, measure_map=evaluate, should_stop=stop, on_problem=problems),
-            maps=maps,
-            checkpoints=checkpoints,
-            seed=seed,
+            batches,
+            Callbacks(emit=emit, save=save, measure_map=measure, should_stop=stop, on_problem=problems),
+            maps=run.maps,
+            checkpoints=run.checkpoints,
+            seed=run.seed,
             iou_threshold=iou_threshold,
-            coefficient=sizes.factor,
+            coefficient=run.sizes.factor,
         )
-        interrupted = trainer.run(plan_iterations(sizes, maps, start=start), start=start)
+        interrupted = trainer.run(plan(), start=run.start)
     if interrupted:
         return INTERRUPTED
     save("final")
@@ -181,31 +246,6 @@ def _check_net(net: NetSpec, cfg: Path) -> None:
         )
     if net.mosaic and net.letter_box:
         say(f"{cfg}: mosaic=1 with letter_box=1: training uses mosaic without letter_box, mAP keeps letter_box.")
-
-
-def _read_lists(data: DataFile, network: Network, cfg: Path, *, with_map: bool) -> _Lists:
-    """Read the lists that the run needs, and look at their labels' classes.
-
-    Raises:
-        CfgError: If a list is missing.
-        DataError: If a list is empty, or names or labels do not fit the network's classes.
-    """
-    classes = network.classes
-    listed = data.required("train", purpose="detector train")
-    train = read_image_list(listed, asked_by=data.asked_by("train"))
-    for problem in survey(train, classes=classes):
-        say(problem.message)
-    if not with_map:
-        return _Lists(train, [], None, [])
-    valid = data.file("valid") or listed
-    if not os.path.isfile(valid):
-        raise DataError(
-            f"{data.asked_by('valid')}: Error: There is no {valid} file for mAP calculation! "
-            f"Don't use -map flag, or set valid={valid.name} in your {data.path} file to a file that exists."
-        )
-    names = class_names(data, classes=classes, cfg=cfg, exact=True)
-    paths = read_image_list(valid, asked_by=data.asked_by("valid"))
-    return _Lists(train, paths, difficult_list(data, paths, valid), names)
 
 
 def _start(network: Network, weights: Path | None, *, clear: bool) -> int:
@@ -250,10 +290,6 @@ def _print_settings(network: Network, checkpoints: CheckpointSchedule, seed: int
         say(f"{network.blueprint.path}: heads with different max ({sorted(boxes)}): the last one's counts for all.")
 
 
-def _worker_count(workers: int | None) -> int:
-    return min(_MOST_WORKERS, os.cpu_count() or 1) if workers is None else workers
-
-
 def _sizes(network: Network, seed: int) -> SizeSchedule:
     net, rule = network.net, network.last_head.data_rule
     return SizeSchedule(
@@ -264,87 +300,3 @@ def _sizes(network: Network, seed: int) -> SizeSchedule:
         max_batches=net.max_batches,
         seed=seed,
     )
-
-
-def _augmentation(network: Network) -> AugmentSpec:
-    """Return what the loader does with pictures: [net]'s colours, the last head's geometry."""
-    net = network.net
-    rule: DataRule = network.last_head.data_rule
-    return AugmentSpec(
-        jitter=rule.jitter,
-        resize=rule.resize,
-        hue=net.hue,
-        saturation=net.saturation,
-        exposure=net.exposure,
-        flip=net.flip,
-        mosaic=net.mosaic,
-        mosaic_bound=net.mosaic_bound,
-        letter_box=net.letter_box and not net.mosaic,
-        max_boxes=rule.max_boxes,
-        classes=rule.classes,
-        channels=net.channels,
-        images_per_iteration=net.images_per_iteration,
-    )
-
-
-def _requests(net: NetSpec, plan: Iterator[PlannedIteration]) -> Iterator[Request]:
-    """Yield the mini-batches of the planned iterations."""
-    for planned in plan:
-        for subdivision in range(net.subdivisions):
-            yield Request(
-                iteration=planned.completed,
-                first_row=subdivision * net.mini_batch,
-                rows=net.mini_batch,
-                width=planned.width,
-                height=planned.height,
-            )
-
-
-# --- during the run -------------------------------------------------------------------------------------------------
-
-
-class _ProblemSink:
-    """Names each problem once on stderr, and writes bad.list and bad_label.list as darknet does."""
-
-    def __init__(self) -> None:
-        self._lists = BadLists(Path())
-
-    def __call__(self, problem: Problem) -> None:
-        """Take note of a problem."""
-        for fresh in self._lists.add([problem]):
-            say(fresh.message)
-
-
-def _evaluate(
-    network: Network,
-    lists: _Lists,
-    *,
-    threshold: float,
-    iou_threshold: float,
-    workers: int,
-    on_problem: Callable[[Problem], None],
-) -> float:
-    """Measure and print mAP of the network as it stands, at its own size; return it (0..1)."""
-    net = network.net
-    print(map_heading(network.detection_layers), end="", flush=True)
-    result = measure(
-        network,
-        evaluation_batches(
-            lists.valid,
-            width=net.width,
-            height=net.height,
-            channels=net.channels,
-            letter_box=net.letter_box,
-            classes=network.classes,
-            batch=_MAP_BATCH,
-            workers=min(workers, len(lists.valid) // (2 * _MAP_BATCH)),
-            difficult=lists.difficult,
-        ),
-        device=next(network.parameters()).device,
-        threshold=threshold,
-        iou_threshold=iou_threshold,
-        letter_box=net.letter_box,
-        on_problem=on_problem,
-    )
-    print(map_lines(result, lists.names), end="", flush=True)
-    return result.mean_average_precision

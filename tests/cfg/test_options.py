@@ -193,3 +193,8 @@ def test_every_integer_is_read_back(number: int) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_real_is_read_back(number: float) -> None:
     assert options(f"rate={number!r}").real("rate", 1.0) == number
+
+
+def test_a_whole_number_beyond_cs_int_is_too_large() -> None:
+    with pytest.raises(CfgError, match=r"'99999999999999999999' is too large. Write a smaller number"):
+        options("batch=99999999999999999999").integer("batch", 1)

@@ -141,3 +141,8 @@ def test_a_file_that_exists_is_taken_as_given(tmp_path: Path) -> None:
 
 def test_a_file_that_is_nowhere_is_left_as_given(tmp_path: Path) -> None:
     assert locate(tmp_path / "x.cfg") == (tmp_path / "x.cfg", None)
+
+
+def test_a_name_that_no_file_can_have_is_left_as_given() -> None:
+    path = Path("x" * 5000)
+    assert locate(path) == (path, None)

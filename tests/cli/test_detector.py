@@ -186,6 +186,7 @@ def test_options_that_are_not_given_are_not_announced(
         ("detector map a.data a.cfg a.weights 0.5", "Got unexpected extra argument (0.5)"),
         ("detector map a.data a.cfg -thresh abc", "'abc' is no number."),
         ("detector train a.data a.cfg -seed x", "'x' is not a valid integer"),
+        ("detector train a.data a.cfg -seed 9223372036854775808", "is not in the range"),
         ("detector valid a.data a.cfg", "'darkpy detector valid' is not in this version of darkpy."),
         ("detector tarin a.data a.cfg", "No such command 'tarin'. Did you mean 'train'?"),
     ],

@@ -258,3 +258,17 @@ def test_groups_must_divide_the_filters() -> None:
 def test_a_kernel_must_fit(values: dict[str, object], told: str) -> None:
     with pytest.raises(CfgError, match=rf"x\.cfg:10: \[convolutional\] {told}\. Set pad=1, or a larger network"):
         sections.spec("convolutional", values).output_shape([Shape(1, 4, 9)])
+
+
+def test_one_value_a_channel_is_normalised_to_its_shift() -> None:
+    """Squeeze-excite with a mini-batch of one: the value is its own mean, and torch's batch norm refuses it."""
+    _, module = conv({"batch_normalize": 1, "filters": 2}, Shape(3, 1, 1))
+    with torch.no_grad():
+        module.bias.copy_(torch.tensor([0.5, -1.0]))
+    before = torch.nn.functional.conv2d(torch.ones(1, 3, 1, 1), module.weight).detach().flatten()
+    out = module(torch.ones(1, 3, 1, 1))
+    assert out.flatten().tolist() == [0.5, -1.0]
+    torch.testing.assert_close(module.rolling_mean, before * 0.01)
+    out.sum().backward()
+    assert module.weight.grad.abs().max() == 0
+    assert module.bias.grad.tolist() == [1.0, 1.0]

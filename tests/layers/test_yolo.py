@@ -231,3 +231,19 @@ def test_the_loss_follows_the_network_size() -> None:
     small, large = (module.loss(x, truths, size) for size in ((96, 64), (192, 128)))
     assert small.average_iou != large.average_iou
     assert small.delta.shape == large.delta.shape == x.shape
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"jitter": 30}, r"jitter=30: must be at most 0.99"),
+        ({"resize": 0.0001}, r"resize=0.0001: must be at least 0.1"),
+        ({"resize": 20}, r"resize=20: must be at most 10"),
+        ({"random": 30}, r"random=30: must be at most 10"),
+        ({"max": 100000000}, r"max=100000000: must be at most 100000"),
+        ({"anchors": "10,14, 23,-27, 37,58"}, r"-27 is no size. Write widths and heights above 0"),
+    ],
+)
+def test_values_that_cannot_train_are_refused(changes: dict[str, object], match: str) -> None:
+    with pytest.raises(CfgError, match=match):
+        spec(**changes)

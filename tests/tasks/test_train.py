@@ -14,7 +14,7 @@ import pytest
 
 from darkpy.data.index import read_image_list
 from darkpy.data.loader import evaluation_batches
-from darkpy.errors import CfgError, DataError, WeightsError
+from darkpy.errors import CfgError, DataError, TrainingError, WeightsError
 from darkpy.tasks.map import measure
 from darkpy.tasks.train import train
 
@@ -216,7 +216,7 @@ def test_the_difficult_list_counts_in_training_as_in_map(project: Project, monke
         asked.append(options["difficult"])
         return evaluation_batches(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("darkpy.tasks.train.evaluation_batches", batches)
+    monkeypatch.setattr("darkpy.tasks._training_data.evaluation_batches", batches)
     project.write_data(difficult="train.txt")
     project.train(measure_map=True)
     assert asked == [read_image_list(Path("train.txt"))]
@@ -354,3 +354,23 @@ def test_ctrl_c_ends_the_iteration_saves_and_exits_130(project: Project) -> None
     last = project.folder / "backup/net_last.weights"
     assert seen(last) >= 3 * 8
     assert not (project.folder / "backup/net_final.weights").exists()
+
+
+def test_sizes_that_do_not_fit_are_refused_before_the_first_iteration(project: Project) -> None:
+    project.write_cfg(head="random=1")
+    detour = "[maxpool]\nsize=2\nstride=2\n[upsample]\nstride=2\n[route]\nlayers=-1,0\n[convolutional]\nfilters=14"
+    project.cfg.write_text(project.cfg.read_text().replace("[convolutional]\nfilters=14", detour))
+    assert project.train() == 0
+    project.cfg.write_text(project.cfg.read_text().replace("[net]", "[net]\nresize_step=7"))
+    with pytest.raises(CfgError, match=r"at \d+x\d+, a size that random=1 draws with resize_step=7: set resize_step"):
+        project.train()
+
+
+def test_out_of_memory_says_what_to_lower(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    monkeypatch.setattr("darkpy.network.Network.losses", fail)
+    match = r"out of memory at 64x64 with a mini-batch of 4 images \(batch=8 / subdivisions=2\). Raise subdivisions"
+    with pytest.raises(TrainingError, match=match):
+        project.train()
