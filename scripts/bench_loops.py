@@ -1,7 +1,7 @@
 """The rival training loops of bench_train.py, each run in a process of its own; prints the seconds of each iteration.
 
 pytorchyolo   the loop of pytorchyolo/train.py (PyPI, eriklindernoren/PyTorch-YOLOv3) as it stands, cut short
-bare          the same layers in plain torch, fixed random pictures, no loss and no data: hardly to be beaten
+bare          the same layers in plain torch, fixed random pictures, no loss and no data: a yardstick
 
 Usage: bench_loops.py (pytorchyolo | bare) CFG DATA ITERATIONS WORKERS
 """

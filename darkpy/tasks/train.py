@@ -1,5 +1,6 @@
 """`detector train`: train a detector, with mAP on the way.  Source: darknet src/detector.c, train_detector."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from darkpy.report.chart import Chart
 from darkpy.report.console import Console
 from darkpy.tasks._backup import backup_folder, base_name, saver
 from darkpy.tasks._classes import open_datafile
-from darkpy.tasks._device import choose_device, set_threads
+from darkpy.tasks._device import choose_device, keep_freed_memory, set_threads
 from darkpy.tasks._interrupt import stop_on_interrupt
 from darkpy.tasks._network import build_network, open_blueprint, read_weights, say
 from darkpy.tasks._training_data import (
@@ -94,6 +95,7 @@ def train(
     Raises:
         DarkpyError: If a setting, a file or a list does not fit, or the loss is no number.
     """
+    keep_freed_memory(os.environ)
     set_threads(threads)
     chosen, notes = choose_device(device, gpus=gpus)
     for note in notes:

@@ -1,9 +1,11 @@
+import platform
+
 import pytest
 import torch
 
 from darkpy.errors import SetupError
 from darkpy.tasks import _device
-from darkpy.tasks._device import choose_device, set_threads
+from darkpy.tasks._device import choose_device, keep_freed_memory, set_threads
 
 
 @pytest.fixture
@@ -90,3 +92,10 @@ def test_threads_are_set_or_left() -> None:
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+def test_freed_memory_is_kept_on_linux_unless_the_environment_says_how() -> None:
+    assert keep_freed_memory({}, platform="linux") == (platform.libc_ver()[0] == "glibc")
+    assert not keep_freed_memory({"MALLOC_TRIM_THRESHOLD_": "65536"}, platform="linux")
+    assert not keep_freed_memory({}, platform="win32")
+    assert not keep_freed_memory({}, platform="darwin")
