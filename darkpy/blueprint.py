@@ -45,7 +45,7 @@ class LayerPlan:
     @property
     def is_in_place(self) -> bool:
         """Whether the layer changes the output of the one before for all its readers, as darknet's dropout does."""
-        return self.kind == "dropout"
+        return bool(getattr(self.spec, "in_place", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Blueprint:
     def _reads_an_image(self, layer: LayerPlan) -> bool:
         while layer.kind == "route":  # darknet notes the input of a route's first source as that of the route
             layer = self.layers[layer.sources[0]]
-        return layer.kind != "dropout" and layer.inputs[0].width > 1 and layer.inputs[0].height > 1
+        return not layer.is_in_place and layer.inputs[0].width > 1 and layer.inputs[0].height > 1
 
 
 def read_blueprint(path: Path) -> Blueprint:

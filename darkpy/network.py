@@ -10,7 +10,6 @@ from darkpy.blueprint import Blueprint, LayerPlan, plan_network, read_blueprint
 from darkpy.errors import CfgError
 from darkpy.layers._base import StepKey
 from darkpy.layers._head import Head, HeadLoss
-from darkpy.layers.yolo import Yolo
 from darkpy.structures import Detections, NmsRule
 
 __all__ = ["Blueprint", "LayerPlan", "Network", "plan_network", "read_blueprint"]
@@ -28,7 +27,7 @@ class Network(nn.Module):
         self.blueprint = blueprint
         self.net = blueprint.net
         self.layers = nn.ModuleList(layer.spec.build(layer.inputs) for layer in blueprint.layers)
-        self.head_indices = tuple(layer.index for layer in blueprint.layers if layer.kind == "yolo")
+        self.head_indices = tuple(index for index, module in enumerate(self.layers) if isinstance(module, Head))
         self._last_reader = _last_readers(blueprint.layers)
         self._frozen = max((p.index for p in blueprint.layers if p.common.stopbackward == 1), default=0)
         self.train()
@@ -63,7 +62,7 @@ class Network(nn.Module):
     @property
     def detection_layers(self) -> tuple[tuple[int, int], ...]:
         """Index and darknet's type number of each detection layer."""
-        return tuple((index, cast(Yolo, self.layers[index]).type_id) for index in self.head_indices)
+        return tuple((index, self.head(index).type_id) for index in self.head_indices)
 
     @property
     def frozen_before(self) -> int:

@@ -1,7 +1,7 @@
 """What a detection head does beside being a layer: its loss, its boxes, and what it asks of the data."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -34,9 +34,11 @@ class DataRule:
     max_boxes: int
 
 
+@runtime_checkable
 class Head(Protocol):
     """A module that turns its input into boxes, and gives the loss of its input."""
 
+    type_id: int  # darknet's number for the section type, printed
     classes: int
     nms_rule: NmsRule
     data_rule: DataRule

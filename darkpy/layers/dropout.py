@@ -7,7 +7,7 @@ import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +49,7 @@ class Dropout(nn.Module):
 class DropoutSpec:
     """Values of a [dropout] section."""
 
+    in_place: ClassVar[bool] = True  # readers of the layer below see the dropped values too
     probability: float
     index: int
 

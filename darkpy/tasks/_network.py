@@ -6,7 +6,6 @@ from pathlib import Path
 import torch
 
 from darkpy.cfg.shipped import locate
-from darkpy.layers.yolo import YoloSpec
 from darkpy.network import Blueprint, Network, read_blueprint
 from darkpy.weights import LoadedWeights, load_weights
 
@@ -38,9 +37,8 @@ def open_blueprint(cfg: Path, *, inference: bool) -> Blueprint:
     batch = mini_batch * net.subdivisions
     print(f"mini_batch = {mini_batch}, batch = {batch}, time_steps = 1, train = {int(not inference)} ")
     for layer in blueprint.layers:
-        if isinstance(layer.spec, YoloSpec):
-            for line in layer.spec.announcements():
-                print(line)
+        for line in getattr(layer.spec, "announcements", tuple)():
+            print(line)
     sys.stdout.flush()
     say("\n".join(blueprint.table()))
     return blueprint

@@ -10,11 +10,9 @@ from types import ModuleType
 import golden
 import numpy as np
 import pytest
-import torch
 
 from darkpy.cfg.text import read_sections
-from darkpy.network import Network, plan_network, read_blueprint
-from darkpy.weights import load_weights
+from darkpy.network import plan_network, read_blueprint
 
 pytestmark = [pytest.mark.reference, pytest.mark.slow]
 
@@ -74,19 +72,6 @@ def test_forward_agrees_with_the_reference(name: str, shared: Path, tmp_path: Pa
     head = "\n".join(f"{key}={value}" for key, value in about["overrides"].items())
     path.write_text(text.replace("[net]", f"[net]\n{head}", 1), encoding="utf-8")  # the first of equal keys counts
     blueprint = read_blueprint(path)
-    assert f"{blueprint.bflops:.3f}" == f"{about['bflops']:.3f}"
-    weights = tmp_path / "net.weights"
-    weights.write_bytes(golden.weights_file(blueprint, about["weights_seed"]))
-    assert weights.read_bytes() == _their_weights(shared, path, tmp_path, seed=about["weights_seed"])
-    network = Network(blueprint).eval()
-    load_weights(network, weights, leftover_is_error=True)
-    net = blueprint.net
-    shape = (about["batch"], net.channels, net.height, net.width)
-    images = torch.from_numpy(np.random.default_rng(about["input_seed"]).random(shape, dtype=np.float32))
-    with torch.no_grad():
-        for index, output in network.walk(images):
-            theirs = measured["layers"][index]
-            ours = output.contiguous().view(-1).numpy()
-            distance = np.abs(ours[golden.sample_indices(ours.size)] - theirs["samples"]).max()
-            scale = 1.0 if index in network.head_indices else theirs["rms"]
-            assert distance / scale <= (1e-3 if index > 100 else 1e-4), index
+    golden.compare_forward(blueprint, about | {"layers": measured["layers"]}, tmp_path)
+    theirs = _their_weights(shared, path, tmp_path, seed=about["weights_seed"])
+    assert golden.weights_file(blueprint, about["weights_seed"]) == theirs

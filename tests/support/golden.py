@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from darkpy.cfg.text import Entry, Section
-from darkpy.network import Blueprint, LayerPlan
+from darkpy.network import Blueprint, LayerPlan, Network
+from darkpy.weights import load_weights
 
 FIGURES = Path(__file__).resolve().parents[1] / "golden"
 DATA_SEED = 11
@@ -267,3 +269,36 @@ def figures(kind: str, name: str) -> dict[str, Any]:
 def sample_indices(size: int) -> list[int]:
     """Where the 16 samples of an array were taken."""
     return [int(k * (size - 1) / 15) for k in range(16)]
+
+
+FORWARD = 1e-4  # of a layer's root mean square; absolute for heads
+DEEP, DEEP_FORWARD = 100, 1e-3
+
+
+def compare_forward(blueprint: Blueprint, measured: dict[str, Any], folder: Path) -> None:
+    """Run a network on re-created weights and input, and compare every layer's shape, root mean square and samples.
+
+    Args:
+        blueprint: The network at the measured size.
+        measured: weights_seed, input_seed, batch, weights_bytes, bflops and layers.
+        folder: For the weights file.
+    """
+    weights = folder / "net.weights"
+    weights.write_bytes(weights_file(blueprint, measured["weights_seed"]))
+    assert weights.stat().st_size == measured["weights_bytes"]
+    assert f"{blueprint.bflops:.3f}" == f"{measured['bflops']:.3f}"
+    assert len(measured["layers"]) == len(blueprint.layers)
+    network = Network(blueprint).eval()
+    load_weights(network, weights, leftover_is_error=True)
+    net = blueprint.net
+    shape = (measured["batch"], net.channels, net.height, net.width)
+    images = torch.from_numpy(np.random.default_rng(measured["input_seed"]).random(shape, dtype=np.float32))
+    with torch.no_grad():
+        for index, output in network.walk(images):
+            theirs, tolerance = measured["layers"][index], DEEP_FORWARD if index > DEEP else FORWARD
+            assert output.shape[1:] == (theirs["c"], theirs["h"], theirs["w"]), index
+            ours = output.contiguous().view(-1).numpy()
+            distance = np.abs(ours[sample_indices(ours.size)] - theirs["samples"]).max()
+            assert distance / (1.0 if index in network.head_indices else theirs["rms"]) <= tolerance, index
+            rms = float(np.sqrt(np.mean(np.square(ours, dtype=np.float64))))
+            assert abs(rms / theirs["rms"] - 1) <= tolerance, index
