@@ -60,7 +60,7 @@ def run(image: str | None = "data/dog.jpg", **options: Any) -> int:
 
 def detect(path: str, net: str, threshold: float) -> tuple[Detections, Detections]:
     """Return what a network finds in a picture, before and after suppression."""
-    network = open_network(Path(f"{net}.cfg"), Path(f"{net}.weights"), device=torch.device("cpu"), inference=True)
+    network = open_network(Path(f"{net}.cfg"), Path(f"{net}.weights"), device=torch.device("cpu"))
     pixels = resize_for_network(load_image(path, channels=3), width=network.net.width, height=network.net.height)
     with torch.no_grad():
         (found,) = network.detect(torch.from_numpy(pixels)[None], threshold)
