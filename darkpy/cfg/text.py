@@ -147,9 +147,12 @@ def read_sections(path: Path) -> list[Section]:
     """Return the sections of a cfg file.
 
     Raises:
-        CfgError: As ``read_lines`` and ``parse_sections``.
+        CfgError: As ``read_lines`` and ``parse_sections``, or if the file is no text.
     """
-    return parse_sections(read_lines(path), str(path))
+    lines = read_lines(path)
+    if any("\0" in line for line in lines):
+        raise CfgError(f"{path}: not a cfg: it is no text. The order is DATA CFG WEIGHTS.")
+    return parse_sections(lines, str(path))
 
 
 def format_sections(sections: Sequence[Section]) -> str:

@@ -67,7 +67,12 @@ def class_names(data: DataFile, *, classes: int, cfg: Path, exact: bool) -> list
         )
     if len(names) > classes:
         say(f"{path}: {len(names)} names, but classes={classes} in {cfg}: the first {classes} count.")
+    tell_other_classes(data, classes=classes, cfg=cfg)
+    return names[:classes]
+
+
+def tell_other_classes(data: DataFile, *, classes: int, cfg: Path) -> None:
+    """Say on stderr where the .data file has another number of classes than the network."""
     told = data.integer("classes")
     if told is not None and told != classes:
         say(f"{data.asked_by('classes')}={told}, but classes={classes} in {cfg}: the cfg counts.")
-    return names[:classes]

@@ -17,7 +17,7 @@ from darkpy.evaluation.evaluator import measure_map
 from darkpy.network import Network
 from darkpy.report.map_report import map_heading, map_lines
 from darkpy.structures import Problem
-from darkpy.tasks._classes import class_names, difficult_list
+from darkpy.tasks._classes import class_names, difficult_list, tell_other_classes
 from darkpy.tasks._network import say
 
 _MAP_BATCH = 8  # pictures of one forward pass of mAP
@@ -47,7 +47,10 @@ def read_lists(data: DataFile, network: Network, cfg: Path, *, with_map: bool) -
     for problem in survey(train, classes=classes):
         say(problem.message)
     if not with_map:
+        tell_other_classes(data, classes=classes, cfg=cfg)
         return Lists(train, [], None, [])
+    if data.text("valid") is None:
+        say(f"{data.path}: no 'valid = ...' line: mAP is measured on the train list, {listed}.")
     valid = data.file("valid") or listed
     if not os.path.isfile(valid):
         raise DataError(

@@ -203,9 +203,17 @@ def test_map_without_a_valid_file_fails_before_the_first_iteration(
     assert not losses(capsys.readouterr().out)
 
 
-def test_valid_defaults_to_the_train_list(project: Project) -> None:
+def test_valid_defaults_to_the_train_list(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     project.write_data(valid=None)
     assert project.train(measure_map=True) == 0
+    assert "no 'valid = ...' line: mAP is measured on the train list, train.txt" in capsys.readouterr().err
+
+
+def test_other_classes_in_the_data_file_are_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case C08, in training."""
+    project.write_data(classes=5)
+    assert project.train() == 0
+    assert "obj.data:1: classes=5, but classes=2 in" in capsys.readouterr().err
 
 
 def test_the_difficult_list_counts_in_training_as_in_map(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
