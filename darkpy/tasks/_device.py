@@ -9,7 +9,7 @@ import torch
 from darkpy.errors import SetupError
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's numbers for mallopt
-_LARGEST_BLOCK = 2**30  # bytes that malloc keeps
+_LARGEST_BLOCKS = (2**30, 2**25)  # bytes that malloc keeps; older glibc allows the second at most
 
 
 def choose_device(device: str | None, *, gpus: tuple[int, ...] | None) -> tuple[torch.device, tuple[str, ...]]:
@@ -66,7 +66,8 @@ def keep_freed_memory(environment: Mapping[str, str], *, platform: str = sys.pla
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library, such as musl
         return False
-    return bool(mallopt(_MMAP_THRESHOLD, _LARGEST_BLOCK) and mallopt(_TRIM_THRESHOLD, 2 * _LARGEST_BLOCK - 1))
+    kept = any(mallopt(_MMAP_THRESHOLD, largest) for largest in _LARGEST_BLOCKS)
+    return bool(kept and mallopt(_TRIM_THRESHOLD, 2**31 - 1))
 
 
 def _named(device: str) -> torch.device:
