@@ -163,7 +163,7 @@ class Trainer:
             with self.around_step():
                 losses = self.network.losses(
                     _to_device(batch.images, self.device),
-                    batch.truths.to(self.device, non_blocking=True),
+                    _used_rows(batch.truths).to(self.device, non_blocking=True),
                     completed_iterations=planned.completed,
                 )
             figures += [(index, _scalars(loss)) for index, loss in losses.items()]
@@ -286,6 +286,11 @@ class Trainer:
             self._hours_left = remaining
         else:
             self._hours_left += _ETA_SMOOTHING * (remaining - self._hours_left)
+
+
+def _used_rows(truths: Tensor) -> Tensor:
+    """Return the truths (B, T, 5) without rows that no picture uses: the loss compares every anchor with every row."""
+    return truths[:, : max(int((truths[..., 0] != 0).sum(1).max()), 1)]
 
 
 def _to_device(images: Tensor, device: torch.device) -> Tensor:
