@@ -165,7 +165,7 @@ def test_begin_decides_on_the_draws() -> None:
 
 
 def test_stopbackward_1_freezes_the_layers_before_it() -> None:
-    """They get no gradient and their statistics stand still; the layer itself gets no gradient but its statistics move."""
+    """They get no gradient and their statistics stand still; the layer itself gets none but its statistics move."""
     made = network(conv(filters=4, **BN) * 2 + conv(filters=4, stopbackward=1, **BN) + conv(filters=4, **BN) + HEAD)
     assert made.frozen_before == 2
     before = [module.rolling_mean.clone() for module in made.layers[:4]]
@@ -196,7 +196,7 @@ def test_the_last_stopbackward_counts() -> None:
 
 
 def test_a_frozen_head_still_gives_its_loss() -> None:
-    """Only convolutions go to inference mode: a head before the stop takes the loss of its raw input, as if it trained."""
+    """Only convolutions go to inference mode: a head before the stop takes the loss of its raw input."""
     text = HEAD + lines("route", {"layers": 0}) + "{}" + HEAD
     frozen = network(text.format(conv(filters=4, stopbackward=1))).train()
     free = network(text.format(conv(filters=4))).train()

@@ -1,4 +1,7 @@
-"""darknet's grammar on click: whole words after one dash, anywhere on the line.  Source: darknet src/utils.c, find_arg."""
+"""darknet's grammar on click: whole words after one dash, anywhere on the line.
+
+Source: darknet src/utils.c, find_arg.
+"""
 
 import difflib
 from collections import deque

@@ -1,4 +1,7 @@
-"""The options of ``detector``: darknet's whole table, and darkpy's own.  Source: darknet src/detector.c, run_detector."""
+"""The options of ``detector``: darknet's whole table, and darkpy's own.
+
+Source: darknet src/detector.c, run_detector.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -20,8 +20,8 @@ class DarkpyGroup(DarknetGroup):
     """The first words of the command line."""
 
     absent = (
-        "detect classifier classify average partial oneoff rescale rgbgr denormalize reset normalize statistics ops speed "
-        "visualize imtest test 3d rnn vid yolo coco nightmare tag cifar go art super voxel writing captcha dice "
+        "detect classifier classify average partial oneoff rescale rgbgr denormalize reset normalize statistics ops "
+        "speed visualize imtest test 3d rnn vid yolo coco nightmare tag cifar go art super voxel writing captcha dice "
         "compare"
     ).split()
     elsewhere = {name: f"detector {name}" for name in ("train", "map", "test")}  # noqa: RUF012 - never written to

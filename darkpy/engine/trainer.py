@@ -1,7 +1,7 @@
 """The training loop.  Source: darknet src/detector.c, train_detector; src/network.c, train_network_waitkey.
 
 One iteration is ``subdivisions`` mini-batches forward and backward, then one weight update. The trainer knows nothing
-of files, pictures or memory: mini-batches, mAP and saving are handed to it, and every step runs in a context it is given.
+of files, pictures or memory: mini-batches, mAP and saving are handed to it, and every step runs in a given context.
 """
 
 import math
@@ -208,8 +208,8 @@ class Trainer:
             if not abs(rate) <= _LARGEST_RATE:
                 self._save_good_weights()
                 raise TrainingError(
-                    f"iteration {self.iteration}: the learning rate is {rate:g}. Mend policy={net.policy} in [net], or its "
-                    "scale, scales, gamma or power."
+                    f"iteration {self.iteration}: the learning rate is {rate:g}. Mend policy={net.policy} in [net], or "
+                    "its scale, scales, gamma or power."
                 )
             self.update.step(rate=rate, images=net.images_per_iteration)
             return

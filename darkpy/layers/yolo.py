@@ -79,7 +79,8 @@ class YoloSpec:
         if strangers:
             options.fail(
                 "mask",
-                f"names anchor {strangers[0]}, but num={num} has anchors 0 to {num - 1}. Use masks of these, or raise num.",
+                f"names anchor {strangers[0]}, but num={num} has anchors 0 to {num - 1}. "
+                "Use masks of these, or raise num.",
             )
         max_boxes = options.integer("max", 200, at_least=1, at_most=_MOST_BOXES)
         anchors = _anchors(options, num)

@@ -109,7 +109,7 @@ def some_of(iterations: "array[float]", values: "array[float]", *, most: int) ->
 
 
 def means_of(iterations: "array[float]", values: "array[float]", *, most: int) -> Curve:
-    """Return the means of equal stretches, so that at most about ``most`` remain; values that are no numbers are left out."""
+    """Return the means of equal stretches, at most about ``most``; values that are no numbers are left out."""
     xs, ys = np.array(iterations), np.array(values)
     xs, ys = xs[np.isfinite(ys)], ys[np.isfinite(ys)]
     if len(ys) <= most:

@@ -52,8 +52,8 @@ def _tell_shared_names(folder: Path, cfg: Path) -> None:
     existing = sorted(folder.glob(f"{base}_*.weights"))
     if existing:
         print(
-            f"Warning: {folder} has {len(existing)} such files ({existing[0].name}, ...), perhaps of another cfg; they will "
-            "be overwritten. Set another backup folder to keep them.",
+            f"Warning: {folder} has {len(existing)} such files ({existing[0].name}, ...), perhaps of another cfg; they "
+            "will be overwritten. Set another backup folder to keep them.",
             file=sys.stderr,
         )
 

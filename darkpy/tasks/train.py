@@ -120,8 +120,8 @@ def train(
         net = run.network.net
         width, height = run.sizes.largest
         raise TrainingError(
-            f"{cfg}: out of memory at {width}x{height} with a mini-batch of {net.mini_batch} images (batch={net.batch} / "
-            f"subdivisions={net.subdivisions}). Raise subdivisions, or lower width and height."
+            f"{cfg}: out of memory at {width}x{height} with a mini-batch of {net.mini_batch} images "
+            f"(batch={net.batch} / subdivisions={net.subdivisions}). Raise subdivisions, or lower width and height."
         ) from error
 
 

@@ -75,7 +75,8 @@ def test_values_reach_the_task(tasks: dict[str, Recorder]) -> None:
     assert run(line.split()) == 7
     assert tasks["train"].files == (Path("a.data"), Path("a.cfg"), Path("a.weights"))
     assert tasks["train"].options == {
-        **DEFAULTS["train"], "clear": True, "measure_map": True, "map_epochs": 2, "threshold": 0.3, "iou_threshold": 0.6,
+        **DEFAULTS["train"], "clear": True, "measure_map": True, "map_epochs": 2, "threshold": 0.3,
+        "iou_threshold": 0.6,
         "dont_show": True, "seed": 5, "threads": 2, "workers": 0, "device": "cuda:1", "chart": Path("old.png"),
     }  # fmt: skip
 

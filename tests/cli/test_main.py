@@ -182,6 +182,7 @@ def test_odd_bytes_and_other_scripts_are_printed_as_they_are(tmp_path: Path) -> 
     environment = fake_task_folder(tmp_path, "print('\\u732b \\udcff')\nreturn 0")
     done = subprocess.run(
         [sys.executable, "-m", "darkpy", "detector", "map", "a.data", "a.cfg"],
-        capture_output=True, cwd=tmp_path, env={**environment, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True, cwd=tmp_path,
+        env={**environment, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     )  # fmt: skip
     assert done.stdout == "猫 ".encode() + b"\xff\n"

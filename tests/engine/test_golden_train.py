@@ -142,8 +142,8 @@ def test_four_iterations_agree_with_the_reference(case: str, tmp_path: Path) -> 
     """Agreement holds as it is, or with one unit at the kink of its activation on the side where rounding put it there.
 
     A unit whose input differs from the kink by less than its rounding error has either slope; its choice moves all
-    weights below it by up to a percent. No tolerance is widened for that: the run must agree in full once that unit's slope is
-    the other one, and its input must be within rounding (1e-5) of the kink.
+    weights below it by up to some percent. No tolerance is widened for that: the run must agree in full once the unit's
+    slope is the other one, and its input must be within rounding (1e-5) of the kink.
     """
     blueprint = plan_network(golden.sections(golden.TRAINING_CASES[case]), Path("case.cfg"))
     weights = tmp_path / "case.weights"

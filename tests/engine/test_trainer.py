@@ -250,7 +250,7 @@ def test_subdivisions_give_the_same_update_without_batch_norm() -> None:
 
 
 def test_the_loss_sees_no_more_rows_of_truths_than_the_fullest_picture_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are made for ``max`` truths; comparing every anchor with 200 of them costs 50 ms an iteration of yolov4-tiny."""
+    """Rows are made for ``max`` truths; comparing every anchor with 200 of them costs 50 ms in yolov4-tiny."""
     bench = Bench(max_batches=1)
     rows = []
     losses = Network.losses

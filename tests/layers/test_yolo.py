@@ -141,7 +141,8 @@ def test_a_missing_map_names_the_line_that_asks_for_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mask", "number"), [("1,3", 3), ("-1,0", -1)])
 def test_a_mask_names_anchors_that_exist(mask: str, number: int) -> None:
-    line = rf"x\.cfg:13: \[yolo\] mask={mask}: names anchor {number}, but num=3 has anchors 0 to 2\. Use masks of these, or raise num"
+    what = rf"x\.cfg:13: \[yolo\] mask={mask}: names anchor {number}, but num=3 has anchors 0 to 2\."
+    line = rf"{what} Use masks of these, or raise num"
     with pytest.raises(CfgError, match=line):
         spec(mask=mask)
 

@@ -36,7 +36,7 @@ def spec(kind: str, values: Values, index: int = INDEX) -> LayerSpec:
 
 
 def network(layers: str, *, width: int = 8, height: int = 8, seed: int = 0, path: Path = PATH) -> Network:
-    """A network of these sections with weights, batch norm statistics and shifts that differ from channel to channel."""
+    """A network of these sections with weights, batch norm statistics and shifts that differ between channels."""
     text = NET.format(width=width, height=height) + layers
     generator = torch.Generator().manual_seed(seed)
     made = Network(plan_network(parse_sections(text.split("\n"), str(path)), path))
