@@ -78,10 +78,7 @@ class Options:
             self._default(key, str(default), loud=loud)
             return default
         number = self._whole(key, value)
-        if at_least is not None and number < at_least:
-            self.fail(key, f"must be at least {at_least}.")
-        if at_most is not None and number > at_most:
-            self.fail(key, f"must be at most {at_most}.")
+        self._hold(key, number, at_least=at_least, at_most=at_most)
         return number
 
     def real(
@@ -104,13 +101,17 @@ class Options:
             self._default(key, f"{default:f}", loud=loud)
             return default
         number = self._real(key, value)
-        if at_least is not None and number < at_least:
-            self.fail(key, f"must be at least {at_least:g}.")
-        if at_most is not None and number > at_most:
-            self.fail(key, f"must be at most {at_most:g}.")
+        self._hold(key, number, at_least=at_least, at_most=at_most)
         if above is not None and number <= above:
             self.fail(key, f"must be above {above:g}.")
         return number
+
+    def _hold(self, key: str, number: float, *, at_least: float | None, at_most: float | None) -> None:
+        """Refuse a number out of its bounds."""
+        if at_least is not None and number < at_least:
+            self.fail(key, f"must be at least {_plain(at_least)}.")
+        if at_most is not None and number > at_most:
+            self.fail(key, f"must be at most {_plain(at_most)}.")
 
     def flag(self, key: str) -> bool:
         """Return whether ``key`` is there and not 0."""
@@ -215,3 +216,7 @@ class Options:
         if not math.isfinite(number):
             self.fail(key, f"'{value}' is too large. Write a smaller number.")
         return number
+
+
+def _plain(bound: float) -> str:
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"

@@ -5,7 +5,7 @@ split into mini-batches changes a picture.  Source: darknet src/data.c, load_thr
 """
 
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -64,7 +64,7 @@ def training_batches(
         DataError: If no picture can be read.
         SetupError: If OpenCV is missing or a worker dies.
     """
-    return _stream(_TrainingSet(paths, spec, seed), requests, workers=workers, pin_memory=pin_memory)
+    return _stream(_TrainingSet(paths, spec, seed).make, requests, workers=workers, pin_memory=pin_memory)
 
 
 def evaluation_batches(
@@ -103,16 +103,14 @@ def evaluation_batches(
         )
     starts = [range(first, min(first + batch, len(paths))) for first in range(0, len(paths), batch)]
     pictures = _EvaluationSet(paths, difficult, (width, height), channels, letter_box, classes)
-    return _stream(pictures, starts, workers=workers, pin_memory=False)
+    return _stream(pictures.make, starts, workers=workers, pin_memory=False)
 
 
-def _stream(
-    dataset: "Dataset[Batch | DarkpyError]", keys: Iterable[object], *, workers: int, pin_memory: bool
-) -> Iterator[Batch]:
-    """Yield ``dataset[key]`` for each key; an error that came back as a value is raised."""
+def _stream(make: Callable[[Any], Batch], keys: Iterable[object], *, workers: int, pin_memory: bool) -> Iterator[Batch]:
+    """Yield ``make(key)`` for each key, made by worker processes; an error that came back as a value is raised."""
     import_cv2()  # here, because an error in a starting worker would come back wrapped in a traceback
     loader = DataLoader(
-        dataset,
+        _Guarded(make),
         batch_size=None,
         sampler=keys,
         num_workers=workers,
@@ -159,7 +157,14 @@ def _start_worker(_: int) -> None:
 
 
 class _Guarded(Dataset[Batch | DarkpyError], Generic[Batch]):
-    """A dataset whose errors come back as values: across processes torch would wrap them in a traceback."""
+    """A dataset whose errors come back as values: across processes torch would wrap them in a traceback.
+
+    Args:
+        make: Returns the batch for a key; travels to the workers.
+    """
+
+    def __init__(self, make: Callable[[Any], Batch]) -> None:
+        self.make = make
 
     def __getitem__(self, key: Any) -> Batch | DarkpyError:
         try:
@@ -167,12 +172,8 @@ class _Guarded(Dataset[Batch | DarkpyError], Generic[Batch]):
         except DarkpyError as error:
             return error
 
-    def make(self, key: Any) -> Batch:
-        """Return the batch for ``key``."""
-        raise NotImplementedError
 
-
-class _TrainingSet(_Guarded[MiniBatch]):
+class _TrainingSet:
     def __init__(self, paths: Sequence[str], spec: AugmentSpec, seed: int) -> None:
         self.paths = paths
         self.spec = spec
@@ -251,7 +252,7 @@ def _nothing_left(path: str, spec: AugmentSpec) -> str:
     )
 
 
-class _EvaluationSet(_Guarded[EvaluationBatch]):
+class _EvaluationSet:
     def __init__(
         self,
         paths: Sequence[str],

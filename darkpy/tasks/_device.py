@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from darkpy.errors import SetupError
+from darkpy.tasks._network import say
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's numbers for mallopt
 _LARGEST_BLOCKS = (2**30, 2**25)  # bytes that malloc keeps; older glibc allows the second at most
@@ -37,6 +38,19 @@ def choose_device(device: str | None, *, gpus: tuple[int, ...] | None) -> tuple[
             f"{_option(gpus)}: PyTorch finds no CUDA device on this machine, so this runs on {chosen.type}.",
         )
     return _numbered("cuda", gpus[0]), ()
+
+
+def use_device(device: str | None, *, gpus: tuple[int, ...] | None, threads: int | None) -> torch.device:
+    """Set the CPU threads, choose the device, say its notes on stderr and return it.
+
+    Raises:
+        SetupError: As ``choose_device``.
+    """
+    set_threads(threads)
+    chosen, notes = choose_device(device, gpus=gpus)
+    for note in notes:
+        say(note)
+    return chosen
 
 
 def fastest_device() -> torch.device:

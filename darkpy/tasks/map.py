@@ -11,7 +11,7 @@ from darkpy.errors import DarkpyError, WeightsError
 from darkpy.evaluation.evaluator import measure_map
 from darkpy.report.map_report import absent_classes_note, map_heading, map_lines
 from darkpy.tasks._classes import class_names, difficult_list, open_datafile
-from darkpy.tasks._device import choose_device, set_threads
+from darkpy.tasks._device import use_device
 from darkpy.tasks._network import open_network, say
 from darkpy.tasks._progress import ProblemLog, with_progress
 
@@ -53,10 +53,7 @@ def measure(
         raise DarkpyError(f"-points {points}: must be 0 (area under the curve) or at least 2, such as 11 or 101.")
     if weights is None:
         raise WeightsError("detector map: no weights given, so there is nothing to measure. Name a .weights file.")
-    set_threads(threads)
-    chosen, notes = choose_device(device, gpus=gpus)
-    for note in notes:
-        say(note)
+    chosen = use_device(device, gpus=gpus, threads=threads)
     datafile = open_datafile(data)
     paths, difficult = _lists(datafile)
     network = open_network(cfg, weights, device=chosen)

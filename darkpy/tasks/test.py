@@ -24,7 +24,7 @@ from darkpy.report.predictions import draw, save_picture
 from darkpy.report.window import can_show, show
 from darkpy.structures import Detections
 from darkpy.tasks._classes import class_names, open_datafile
-from darkpy.tasks._device import choose_device, set_threads
+from darkpy.tasks._device import use_device
 from darkpy.tasks._network import open_network, say
 
 _PICTURE = Path("predictions.jpg")
@@ -84,10 +84,7 @@ def test(
         DarkpyError: If a file is missing or does not fit, or ``image`` cannot be read.
     """
     with JsonFile(out) if out else nullcontext() as json_file:
-        set_threads(threads)
-        chosen, notes = choose_device(device, gpus=gpus)
-        for note in notes:
-            say(note)
+        chosen = use_device(device, gpus=gpus, threads=threads)
         datafile = open_datafile(data)
         if seed is not None:
             torch.manual_seed(seed)

@@ -22,7 +22,7 @@ from darkpy.report.chart import Chart
 from darkpy.report.console import Console
 from darkpy.tasks._backup import backup_folder, base_name, saver
 from darkpy.tasks._classes import open_datafile
-from darkpy.tasks._device import choose_device, keep_freed_memory, set_threads
+from darkpy.tasks._device import keep_freed_memory, use_device
 from darkpy.tasks._interrupt import stop_on_interrupt
 from darkpy.tasks._network import build_network, open_blueprint, read_weights, say
 from darkpy.tasks._training_data import (
@@ -96,10 +96,7 @@ def train(
         DarkpyError: If a setting, a file or a list does not fit, or the loss is no number.
     """
     keep_freed_memory(os.environ)
-    set_threads(threads)
-    chosen, notes = choose_device(device, gpus=gpus)
-    for note in notes:
-        say(note)
+    chosen = use_device(device, gpus=gpus, threads=threads)
     if chart is not None:
         say(f"-chart {chart}: a finished chart cannot be continued in this version; a new one is drawn.")
     run = _prepare(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from commands import TEST_OPTIONS as OPTIONS
 
 from darkpy.data.image import load_image, resize_for_network
 from darkpy.evaluation.evaluator import without_duplicates
@@ -18,18 +19,6 @@ from darkpy.tasks._network import open_network
 
 pytestmark = [pytest.mark.reference, pytest.mark.slow]
 
-OPTIONS: dict[str, Any] = {
-    "threshold": 0.25,
-    "letter_box": False,
-    "ext_output": False,
-    "save_labels": False,
-    "out": None,
-    "dont_show": True,
-    "device": "cpu",
-    "gpus": None,
-    "seed": None,
-    "threads": None,
-}
 XL = "model/yolo-fastest-1.1-xl"
 PICTURES = ("dog", "eagle", "giraffe", "horses", "person")
 

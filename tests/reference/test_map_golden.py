@@ -5,20 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import MAP_OPTIONS as OPTIONS
 
 from darkpy.tasks.map import measure
 
 pytestmark = [pytest.mark.reference, pytest.mark.slow]
 
-OPTIONS: dict[str, Any] = {
-    "threshold": 0.25,
-    "iou_threshold": 0.5,
-    "points": 0,
-    "device": "cpu",
-    "gpus": None,
-    "threads": None,
-    "workers": 0,
-}
 SMALL = ("model/yolo-fastest-1.1.cfg", "model/yolo-fastest-1.1.weights")
 
 

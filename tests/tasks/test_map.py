@@ -8,20 +8,12 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from commands import MAP_OPTIONS as OPTIONS
 
 from darkpy.errors import CfgError, DarkpyError, DataError, WeightsError
 from darkpy.structures import Detections, NmsRule
 from darkpy.tasks import map as task
 
-OPTIONS: dict[str, Any] = {
-    "threshold": 0.25,
-    "iou_threshold": 0.5,
-    "points": 0,
-    "device": "cpu",
-    "gpus": None,
-    "threads": None,
-    "workers": 0,
-}
 BOX = "0.5 0.5 0.25 0.25"
 
 

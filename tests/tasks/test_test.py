@@ -12,24 +12,13 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from commands import TEST_OPTIONS as OPTIONS
 
 from darkpy.errors import CfgError, DataError
 from darkpy.structures import Detections, NmsRule
 from darkpy.tasks import test as task
 
 CFG, WEIGHTS = Path("net.cfg"), Path("net.weights")
-OPTIONS: dict[str, Any] = {
-    "threshold": 0.25,
-    "letter_box": False,
-    "ext_output": False,
-    "save_labels": False,
-    "out": None,
-    "dont_show": True,
-    "device": "cpu",
-    "gpus": None,
-    "seed": None,
-    "threads": None,
-}
 CAT = (0.5, 0.5, 0.5, 0.5, 0.9, 0.0)  # x, y, w, h and two probabilities
 
 
