@@ -4,14 +4,9 @@ Layout: int32 major, minor, revision; the images seen (uint64, or uint32 before 
 by layer in the order of each spec's ``blobs``. Little-endian, without names, lengths or checksum.
 """
 
-import os
 import struct
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -19,6 +14,7 @@ from torch import Tensor
 
 from darkpy.cfg.text import unreadable
 from darkpy.errors import WeightsError
+from darkpy.files import replaced
 from darkpy.network import Network
 
 _VERSION = (0, 2, 5)
@@ -146,26 +142,3 @@ def save_weights(network: Network, path: Path, *, seen: int, layers: int | None 
 
 def _bytes(blob: Tensor) -> bytes:
     return blob.detach().cpu().contiguous().numpy().astype(_FLOAT).tobytes()
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside ``path``; put it in ``path``'s place once it is complete and on disk."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

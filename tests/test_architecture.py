@@ -15,12 +15,12 @@ LEVELS = (  # from top to bottom; parts of one level may not see each other
     ("network",),
     ("blueprint",),
     ("layers", "data"),
-    ("boxes", "structures", "events", "cfg", "memory"),
-    ("errors",),
+    ("boxes", "structures", "events", "cfg", "memory", "state"),
+    ("errors", "files"),
 )
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
 SLOW = {"torch", "torchvision", "numpy", "cv2"}
-FAST_PARTS = {"__init__", "__main__", "cli", "events", "cfg", "errors"}
+FAST_PARTS = {"__init__", "__main__", "cli", "events", "cfg", "errors", "files"}
 FILES = sorted((ROOT / "darkpy").rglob("*.py"))
 
 

@@ -5,7 +5,6 @@ import re
 import struct
 import tempfile
 from pathlib import Path
-from typing import BinaryIO, NoReturn
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from sections import conv, lines, network
 from darkpy import weights
 from darkpy.errors import WeightsError
 from darkpy.network import Network
-from darkpy.weights import load_weights, replaced, save_weights
+from darkpy.weights import load_weights, save_weights
 
 YOLO = lines("yolo", {"classes": 1, "num": 1, "anchors": "4,4", "jitter": 0.1})
 # Layers 0 and 2 hold 4 * (3 * 9 + 4) = 124 and 6 * (4 + 1) = 30 floats, layer 4 6 * 6 + 6 = 42.
@@ -293,33 +292,6 @@ def test_a_file_takes_its_place_only_when_it_is_complete(tmp_path: Path, monkeyp
         save_weights(network(FIVE), path, seen=0)
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.weights"]
-
-
-def interrupted(file: BinaryIO) -> NoReturn:
-    file.write(b"half")
-    raise KeyboardInterrupt
-
-
-def test_an_interrupt_while_writing_leaves_nothing_behind(tmp_path: Path) -> None:
-    path = tmp_path / "x.weights"
-    with pytest.raises(KeyboardInterrupt), replaced(path) as file:
-        interrupted(file)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_file_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Or a power cut could leave an empty file in the place of the old one."""
-    path = tmp_path / "x.weights"
-    synced = []
-
-    def fsync(descriptor: int) -> None:
-        synced.append((os.fstat(descriptor).st_size, path.exists()))
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    with replaced(path) as file:
-        file.write(b"whole")
-    assert synced == [(5, False)]
-    assert path.read_bytes() == b"whole"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")

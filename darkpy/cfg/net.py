@@ -13,33 +13,17 @@ POLICIES = ("constant", "step", "steps", "exp", "poly", "random", "sigmoid", "sg
 
 # Keys that darkpy reads but does not act on yet: said once, so that nobody waits for an effect.
 _WITHOUT_EFFECT: dict[str, float] = {
-    "adam": 0,
-    "adversarial_lr": 0,
     "attention": 0,
-    "badlabels_rejection_percentage": 0,
-    "blur": 0,
     "contrastive": 0,
     "dynamic_minibatch": 0,
-    "ema_alpha": 0,
-    "equidistant_point": 0,
-    "gaussian_noise": 0,
-    "loss_scale": 1,
-    "mixup": 0,
-    "cutmix": 0,
-    "num_sigmas_reject_badlabels": 0,
     "optimized_memory": 0,
     "show_receptive_field": 0,
     "track": 0,
-    "try_fix_nan": 0,
     "unsupervised": 0,
     "use_cuda_graph": 0,
-    "weights_reject_freq": 0,
 }
 # Keys of classifiers, of the options above, or without meaning in darknet itself: read in silence.
 _SILENT = [
-    "B1",
-    "B2",
-    "eps",
     "angle",
     "aspect",
     "min_crop",
@@ -48,7 +32,6 @@ _SILENT = [
     "contrastive_jit_flip",
     "contrastive_color",
     "augment_speed",
-    "sequential_subdivisions",
     "seq_scales",
     "workspace_size_limit_MB",
     "inputs",
@@ -95,8 +78,25 @@ class NetSpec:
     mosaic: bool
     mosaic_bound: bool
     letter_box: bool
+    mixup: int  # darknet's mode: 1 blends pictures; 2 to 4 are cutmix and mosaic by other names
+    cutmix: bool
+    blur: int
+    gaussian_noise: int
     resize_step: int
     max_chart_loss: float
+    adam: bool
+    adam_b1: float
+    adam_b2: float
+    adam_eps: float
+    loss_scale: float
+    ema_alpha: float
+    try_fix_nan: bool
+    adversarial_lr: float
+    weights_reject_freq: int
+    equidistant_point: int
+    badlabels_rejection_percentage: float
+    num_sigmas_reject_badlabels: float
+    sequential_subdivisions: int
 
     @property
     def mini_batch(self) -> int:
@@ -123,6 +123,7 @@ class NetSpec:
         subdivisions = options.integer("subdivisions", 1, at_least=1, loud=True)
         policy = options.choice("policy", "constant", POLICIES, loud=True)
         steps, scales = _steps(options, policy)
+        adam = options.flag("adam")
         spec = cls(
             batch=batch,
             subdivisions=subdivisions,
@@ -151,8 +152,27 @@ class NetSpec:
             mosaic=options.flag("mosaic"),
             mosaic_bound=options.flag("mosaic_bound"),
             letter_box=options.flag("letter_box"),
+            mixup=options.integer("mixup", 0),
+            cutmix=options.flag("cutmix"),
+            blur=options.integer("blur", 0, at_least=0),
+            gaussian_noise=options.integer("gaussian_noise", 0, at_least=0),
             resize_step=options.integer("resize_step", 32, at_least=1),
             max_chart_loss=options.real("max_chart_loss", 20.0, above=0.0),
+            adam=adam,
+            adam_b1=options.real("B1", 0.9, loud=adam),
+            adam_b2=options.real("B2", 0.999, loud=adam),
+            adam_eps=options.real("eps", 0.000001, loud=adam),
+            loss_scale=options.real("loss_scale", 1.0, above=0.0),
+            ema_alpha=options.real("ema_alpha", 0.0),
+            try_fix_nan=options.flag("try_fix_nan"),
+            adversarial_lr=options.real("adversarial_lr", 0.0),
+            weights_reject_freq=options.integer("weights_reject_freq", 0, at_least=0),
+            equidistant_point=options.integer("equidistant_point", 0, at_least=0),
+            badlabels_rejection_percentage=options.real("badlabels_rejection_percentage", 0.0),
+            num_sigmas_reject_badlabels=options.real("num_sigmas_reject_badlabels", 0.0),
+            sequential_subdivisions=min(
+                options.integer("sequential_subdivisions", subdivisions, at_least=1), subdivisions
+            ),
         )
         _check_input(spec, options)
         _note_without_effect(options)

@@ -131,9 +131,9 @@ def test_keys_of_classifiers_and_of_later_versions_are_known() -> None:
 
 
 def test_a_setting_without_effect_is_announced_with_its_line() -> None:
-    read = options("ema_alpha=0.9998")
+    read = options("attention=1")
     NetSpec.parse(read)
-    assert read.notes[-1] == "x.cfg:5: [net] ema_alpha=0.9998 has no effect in this version of darkpy."
+    assert read.notes[-1] == "x.cfg:5: [net] attention=1 has no effect in this version of darkpy."
 
 
 @pytest.mark.parametrize(
