@@ -21,7 +21,7 @@ class Problem:
 class MiniBatch:
     """The images of one forward pass, with their truths."""
 
-    images: Tensor  # (B, C, H, W) uint8, RGB; a network sees images / 255
+    images: Tensor  # (B, C, H, W) RGB: uint8, of which a network sees images / 255; by mixup float32 in 0..1, as it is
     truths: Tensor  # (B, T, 5) float32: centre x, y, width, height relative to the picture, class; unused rows are 0
     paths: tuple[str, ...]  # B picture paths
     problems: tuple[Problem, ...] = ()
@@ -108,3 +108,36 @@ class MapResult:
     def false_negatives(self) -> int:
         """Truths that no detection above the confidence threshold matched."""
         return self.truths - self.true_positives
+
+
+@dataclass(frozen=True, slots=True)
+class PictureResult:
+    """What was found in one picture of a list, ready to be written."""
+
+    path: str
+    position: int  # in the list, from 0
+    size: tuple[int, int]  # width, height in pixels
+    detections: Detections  # boxes in pixels, in the CPU's memory
+
+
+@dataclass(frozen=True, slots=True)
+class CocoResult:
+    """MS COCO's twelve figures, 0..1, means over the classes with objects of that area; -1 where there is none."""
+
+    average_precision: float  # mean over the IoU thresholds 0.50, 0.55, ... 0.95
+    average_precision_50: float  # at IoU 0.50
+    average_precision_75: float  # at IoU 0.75
+    average_precision_by_area: tuple[float, float, float]  # small, medium, large objects
+    average_recall: tuple[float, float, float]  # with the best 1, 10, 100 detections of a picture and class
+    average_recall_by_area: tuple[float, float, float]  # small, medium, large objects
+
+
+@dataclass(frozen=True, slots=True)
+class RecallResult:
+    """What a class-agnostic evaluation has found so far."""
+
+    pictures: int
+    correct: int  # truths that a box overlaps enough
+    truths: int
+    proposals: int  # boxes after suppression
+    iou_sum: float  # of the best IoU of each truth

@@ -22,10 +22,10 @@ _WITHOUT_EFFECT: dict[str, float] = {
     "unsupervised": 0,
     "use_cuda_graph": 0,
 }
+# Keys of classifiers that also say how pictures are augmented: said once, because users of detectors try them.
+_OF_CLASSIFIERS: dict[str, float] = {"angle": 0, "aspect": 1}
 # Keys of classifiers, of the options above, or without meaning in darknet itself: read in silence.
 _SILENT = [
-    "angle",
-    "aspect",
     "min_crop",
     "max_crop",
     "label_smooth_eps",
@@ -213,6 +213,14 @@ def _note_without_effect(options: Options) -> None:
         if entry is not None and value != neutral:
             options.notes.append(
                 f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect in this version of darkpy."
+            )
+    for key, neutral in _OF_CLASSIFIERS.items():
+        value = options.real(key, neutral)
+        entry = options.section.find(key)
+        if entry is not None and value != neutral:
+            options.notes.append(
+                f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect: darknet turns and "
+                "stretches only the pictures of classifiers."
             )
     for key in _SILENT:
         options.has(key)

@@ -1,4 +1,4 @@
-"""Augmentation of one training picture: crop, flip, colour, and the same for its truths.
+"""Augmentation of one training picture: crop, flip, colour, blur, noise, and the same for its truths.
 
 Pure: every random draw comes from the generator that is passed in.
 Source: darknet src/data.c, load_data_detection (with OpenCV); src/image_opencv.cpp, image_data_augmentation.
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from darkpy.data.blur import blur_picture, draw_blur, spare_small_objects
 from darkpy.data.image import Bytes, import_cv2
+from darkpy.data.noise import add_noise, draw_noise
 
 Floats = npt.NDArray[np.float32]
 
@@ -25,9 +27,12 @@ class AugmentSpec:
     hue: float = 0.0  # largest shift, part of the colour circle
     saturation: float = 1.0  # largest factor, or its inverse
     exposure: float = 1.0
+    blur: int = 0  # kernel's side of a blurred picture, about, in pixels; 1 blurs only backgrounds
+    gaussian_noise: int = 0  # standard deviation, in grey levels
     flip: bool = True
     mosaic: bool = False
     mosaic_bound: bool = False
+    mixup: bool = False  # not together with mosaic
     letter_box: bool = False  # without effect where mosaic is on: in training, mosaic wins
     max_boxes: int = 200  # truths a picture
     classes: int = 80
@@ -61,6 +66,20 @@ class Colour:
     def is_neutral(self) -> bool:
         """Whether nothing changes."""
         return (self.hue, self.saturation, self.exposure) == (0.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What happens to the pixels of a window; the defaults change nothing."""
+
+    colour: Colour = Colour()
+    blur: int = 0  # strength, see ``blur_picture``
+    noise: int = 0  # standard deviation, in grey levels
+
+
+def draw_effects(rng: np.random.Generator, spec: AugmentSpec) -> Effects:
+    """Draw a change of colours, a blur and a noise; the last two touch the generator only where ``spec`` has them."""
+    return Effects(draw_colour(rng, spec), draw_blur(rng, spec.blur), draw_noise(rng, spec.gaussian_noise))
 
 
 def draw_colour(rng: np.random.Generator, spec: AugmentSpec) -> Colour:
@@ -108,24 +127,29 @@ def draw_crop(
 
 
 def _draw_margin(side: int, spec: AugmentSpec, shift: float, zoom: float) -> int:
-    """Return the pixels to cut off at one edge. Every step is cut to whole pixels, as in darknet."""
-    reach = int(side * spec.jitter)
-    margin = int(-reach + shift * 2 * reach)
-    outwards = int(side * (1 - max(spec.resize, 1 / spec.resize)) / 2)
-    if spec.resize < 1:
-        return int(margin + outwards * (1 - zoom))
-    inwards = int(side * (1 - 1 / spec.resize) / 2)
-    return int(margin + outwards + zoom * (inwards - outwards))
+    """Return the pixels to cut off at one edge.
+
+    Every step is cut to whole pixels, and single precision decides, as in darknet: a third of 768 pixels is 255.
+    """
+    jitter, resize, one = np.float32(spec.jitter), np.float32(spec.resize), np.float32(1)
+    reach = int(side * jitter)
+    margin = int(np.float32(shift) * (2 * reach) - reach)
+    down, up = (resize, one / resize) if resize < 1 else (one / resize, resize)
+    outwards = int(side * (one - one / down) / 2)
+    if resize < 1:
+        return int(margin - np.float32(zoom) * outwards + outwards)
+    inwards = int(side * (one - one / up) / 2)
+    return int(margin + (np.float32(zoom) * (inwards - outwards) + outwards))
 
 
 def _letter_box(
     margins: tuple[int, int, int, int], image_size: tuple[int, int], network_size: tuple[int, int]
 ) -> tuple[int, int, int, int]:
-    """Widen the window to the network's aspect."""
+    """Widen the window to the network's aspect, in single precision as darknet."""
     left, right, top, bottom = margins
-    width, height = image_size
-    aspect = network_size[0] / network_size[1]
-    if width / height > aspect:
+    width, height = (np.float32(side) for side in image_size)
+    aspect = np.float32(network_size[0]) / np.float32(network_size[1])
+    if width / height / aspect > 1:
         missing = (width / aspect - height) / 2
         return left, right, int(top - missing), int(bottom - missing)
     missing = (height * aspect - width) / 2
@@ -255,8 +279,9 @@ def augment(
     """
     image_size = (image.shape[1], image.shape[0])
     crop = draw_crop(rng, spec, image_size=image_size, network_size=network_size)
-    colour = draw_colour(rng, spec)
+    effects = draw_effects(rng, spec)
     seen = crop_truths(truths, crop, image_size=image_size)
     chosen = choose_truths(rng, seen, max_boxes=spec.max_boxes, network_size=network_size)
-    pixels = recolour(take_crop(image, crop, width=network_size[0], height=network_size[1]), colour)
-    return pixels, chosen, crop
+    pixels = recolour(take_crop(image, crop, width=network_size[0], height=network_size[1]), effects.colour)
+    strength = spare_small_objects(effects.blur, chosen, network_size=network_size)
+    return add_noise(rng, blur_picture(pixels, strength, chosen), effects.noise), chosen, crop

@@ -7,6 +7,7 @@ split into mini-batches changes a picture.  Source: darknet src/data.c, load_thr
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -17,7 +18,9 @@ from darkpy.data.augment import AugmentSpec, Crop, Floats, augment
 from darkpy.data.image import Bytes, import_cv2, read_picture, resize_for_network
 from darkpy.data.index import label_path
 from darkpy.data.labels import Labels, read_labels
+from darkpy.data.mixup import mixup, unit_levels
 from darkpy.data.mosaic import job_of_row, mosaic
+from darkpy.data.shown import save_row
 from darkpy.errors import DarkpyError, DataError, SetupError
 from darkpy.structures import EvaluationBatch, MiniBatch, Problem
 
@@ -49,6 +52,7 @@ def training_batches(
     seed: int,
     workers: int,
     pin_memory: bool,
+    shown: Path | None = None,
 ) -> Iterator[MiniBatch]:
     """Yield one mini-batch for each request, in order.
 
@@ -59,12 +63,13 @@ def training_batches(
         seed: Key of every draw, at least 0.
         workers: Processes that prepare batches ahead; 0 makes them here.
         pin_memory: Whether to put batches into pinned memory, for copies to a GPU.
+        shown: Folder that gets every row as a picture with its boxes, or None.
 
     Raises:
-        DataError: If no picture can be read.
+        DataError: If no picture can be read, or one cannot be written to ``shown``.
         SetupError: If OpenCV is missing or a worker dies.
     """
-    return _stream(_TrainingSet(paths, spec, seed).make, requests, workers=workers, pin_memory=pin_memory)
+    return _stream(_TrainingSet(paths, spec, seed, shown).make, requests, workers=workers, pin_memory=pin_memory)
 
 
 def evaluation_batches(
@@ -103,7 +108,18 @@ def evaluation_batches(
         )
     starts = [range(first, min(first + batch, len(paths))) for first in range(0, len(paths), batch)]
     pictures = _EvaluationSet(paths, difficult, (width, height), channels, letter_box, classes)
-    return _stream(pictures.make, starts, workers=workers, pin_memory=False)
+    return _as_tensors(_stream(pictures.make, starts, workers=workers, pin_memory=False))
+
+
+def _as_tensors(batches: Iterator["_Pictures"]) -> Iterator[EvaluationBatch]:
+    try:
+        for one in batches:
+            truths, difficult = (
+                tuple(torch.from_numpy(table) for table in tables) for tables in (one.truths, one.difficult)
+            )
+            yield EvaluationBatch(one.images, one.sizes, truths, difficult, one.paths, one.readable, one.problems)
+    finally:
+        batches.close()  # type: ignore[attr-defined]  # a generator: its workers end now
 
 
 def _stream(make: Callable[[Any], Batch], keys: Iterable[object], *, workers: int, pin_memory: bool) -> Iterator[Batch]:
@@ -152,7 +168,8 @@ def _as_it_is(batch: Batch) -> Batch:
 
 
 def _start_worker(_: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends its iteration first
+    for number in (signal.SIGINT, signal.SIGTERM):  # for the main process, which ends its iteration first
+        signal.signal(number, signal.SIG_IGN)
     import_cv2().setNumThreads(0)
 
 
@@ -174,14 +191,18 @@ class _Guarded(Dataset[Batch | DarkpyError], Generic[Batch]):
 
 
 class _TrainingSet:
-    def __init__(self, paths: Sequence[str], spec: AugmentSpec, seed: int) -> None:
+    def __init__(self, paths: Sequence[str], spec: AugmentSpec, seed: int, shown: Path | None) -> None:
         self.paths = paths
         self.spec = spec
         self.seed = seed
+        self.shown = shown
 
     def make(self, key: Request) -> MiniBatch:
         spec = self.spec
-        images = torch.empty((key.rows, spec.channels, key.height, key.width), dtype=torch.uint8)
+        mixed = [self._is_mixed(key, index) for index in range(key.rows)]
+        is_blended = any(mixed) and not spec.mosaic  # bytes cannot hold the mean of two pictures
+        kind = torch.float32 if is_blended else torch.uint8
+        images = torch.empty((key.rows, spec.channels, key.height, key.width), dtype=kind)
         truths = torch.zeros((key.rows, spec.max_boxes, 5))
         paths: list[str] = []
         problems: list[Problem] = []
@@ -189,16 +210,20 @@ class _TrainingSet:
             row = _Row(
                 self.paths, spec, np.random.default_rng([self.seed, _ROW_TAG, key.iteration, key.first_row + index])
             )
-            pixels, found = row.make(self._has_mosaic(key, index), (key.width, key.height))
+            pixels, found = row.make(mixed[index], (key.width, key.height))
+            if is_blended:
+                pixels = unit_levels(pixels)
             images[index] = torch.from_numpy(pixels).permute(2, 0, 1)
             truths[index, : len(found)] = torch.from_numpy(found)
+            if self.shown is not None:
+                save_row(self.shown, pixels, found, key=(key.iteration + 1, key.first_row + index, self.seed))
             paths.append(" + ".join(row.drawn))
             problems += row.problems
         return MiniBatch(images, truths, tuple(paths), tuple(problems))
 
-    def _has_mosaic(self, key: Request, index: int) -> bool:
-        """Return whether the row's whole loader job has mosaic: darknet draws it once a job, with equal chances."""
-        if not self.spec.mosaic:
+    def _is_mixed(self, key: Request, index: int) -> bool:
+        """Return whether the row's whole loader job has mosaic or mixup: darknet draws it once a job, half of them."""
+        if not (self.spec.mosaic or self.spec.mixup):
             return False
         job = job_of_row(key.first_row + index, images_per_iteration=self.spec.images_per_iteration)
         return bool(np.random.default_rng([self.seed, _JOB_TAG, key.iteration, job]).integers(2))
@@ -214,11 +239,13 @@ class _Row:
         self.drawn: list[str] = []
         self.problems: list[Problem] = []
 
-    def make(self, has_mosaic: bool, network_size: tuple[int, int]) -> tuple[Bytes, Floats]:
-        """Return (H, W, C) bytes and the (M, 5) truths of the row."""
+    def make(self, is_mixed: bool, network_size: tuple[int, int]) -> tuple[Bytes | Floats, Floats]:
+        """Return the (H, W, C) pixels, bytes or in 0..1 by mixup, and the (M, 5) truths of the row."""
+        pixels: Bytes | Floats
         crops: tuple[Crop, ...]
-        if has_mosaic:
-            pixels, truths, crops = mosaic(self.rng, self._draw, spec=self.spec, network_size=network_size)
+        if is_mixed:
+            mix = mosaic if self.spec.mosaic else mixup
+            pixels, truths, crops = mix(self.rng, self._draw, spec=self.spec, network_size=network_size)
         else:
             image, found = self._draw()
             pixels, truths, crop = augment(self.rng, image, found, spec=self.spec, network_size=network_size)
@@ -252,6 +279,19 @@ def _nothing_left(path: str, spec: AugmentSpec) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pictures:
+    """An EvaluationBatch on its way: small arrays travel within the message, each small tensor in a file of its own."""
+
+    images: torch.Tensor
+    sizes: tuple[tuple[int, int], ...]
+    truths: tuple[Floats, ...]
+    difficult: tuple[Floats, ...]
+    paths: tuple[str, ...]
+    readable: tuple[bool, ...]
+    problems: tuple[Problem, ...]
+
+
 class _EvaluationSet:
     def __init__(
         self,
@@ -269,7 +309,7 @@ class _EvaluationSet:
         self.letter_box = letter_box
         self.classes = classes
 
-    def make(self, key: range) -> EvaluationBatch:
+    def make(self, key: range) -> _Pictures:
         width, height = self.network_size
         images = torch.zeros((len(key), self.channels, height, width))
         problems: list[Problem] = []
@@ -284,9 +324,7 @@ class _EvaluationSet:
             truths.append(self._truths(self.paths[index], problems))
             difficult.append(self._truths(self.difficult[index] if self.difficult else None, problems))
         paths = tuple(self.paths[index] for index in key)
-        return EvaluationBatch(
-            images, tuple(sizes), tuple(truths), tuple(difficult), paths, tuple(readable), tuple(problems)
-        )
+        return _Pictures(images, tuple(sizes), tuple(truths), tuple(difficult), paths, tuple(readable), tuple(problems))
 
     def _load(self, path: str, problems: list[Problem]) -> Bytes | None:
         try:
@@ -298,10 +336,10 @@ class _EvaluationSet:
             problems.append(picture.problem)
         return picture.pixels
 
-    def _truths(self, path: str | None, problems: list[Problem]) -> torch.Tensor:
+    def _truths(self, path: str | None, problems: list[Problem]) -> Floats:
         """Return the (T, 5) truths of a picture, also those outside of it, as darknet's map counts them."""
         if path is None:
-            return torch.zeros((0, 5))
+            return np.zeros((0, 5), dtype=np.float32)
         labels: Labels = read_labels(label_path(path), classes=self.classes)
         problems += labels.problems
-        return torch.from_numpy(np.concatenate([labels.truths, labels.outside]))
+        return np.concatenate([labels.truths, labels.outside])

@@ -11,17 +11,19 @@ import numpy as np
 
 from darkpy.data.augment import (
     AugmentSpec,
-    Colour,
     Crop,
+    Effects,
     Floats,
     choose_truths,
     crop_truths,
-    draw_colour,
     draw_crop,
+    draw_effects,
     recolour,
     take_crop,
 )
+from darkpy.data.blur import blur_picture, spare_small_objects
 from darkpy.data.image import Bytes
+from darkpy.data.noise import add_noise
 
 QUADRANTS = 4  # 0 top left, 1 top right, 2 bottom left, 3 bottom right
 JOBS = 6  # darknet decides once for each loader thread's share of an iteration, and it starts six threads a GPU
@@ -150,11 +152,11 @@ def mosaic(
         image, truths = draw()
         image_size = (image.shape[1], image.shape[0])
         crop = draw_crop(rng, spec, image_size=image_size, network_size=network_size, quadrant=quadrant)
-        colour = draw_colour(rng, spec)
+        effects = draw_effects(rng, spec)
         tile = Tile.place(quadrant, cut, crop, image_size=image_size, network_size=network_size)
-        paste(out, tile, image, crop=crop, colour=colour)
         seen = crop_truths(truths, crop, image_size=image_size)
         chosen = choose_truths(rng, seen, max_boxes=spec.max_boxes, network_size=network_size)
+        paste(out, tile, image, rng=rng, crop=crop, effects=effects, truths=chosen)
         room = chosen[: spec.max_boxes - len(kept)]  # darknet looks at so many, whether they stay inside or not
         shifted = shift_truths(room, tile, network_size=network_size, bound=spec.mosaic_bound)
         kept = np.concatenate([kept, shifted])
@@ -162,10 +164,35 @@ def mosaic(
     return out, kept, tuple(crops)
 
 
-def paste(out: Bytes, tile: Tile, image: Bytes, *, crop: Crop, colour: Colour) -> None:
-    """Write one quadrant of the mosaic ``out``, (H, W, C) bytes."""
+def paste(
+    out: Bytes,
+    tile: Tile,
+    image: Bytes,
+    *,
+    rng: np.random.Generator,
+    crop: Crop,
+    effects: Effects,
+    truths: Floats,
+) -> None:
+    """Write one quadrant of a mosaic.
+
+    Args:
+        out: The mosaic, (H, W, C) bytes.
+        tile: The quadrant.
+        image: The picture, (h, w, C) bytes.
+        rng: Source of the noise.
+        crop: The window on the picture.
+        effects: What happens to its pixels.
+        truths: (N, 5) relative to the window: what a blur of the background leaves sharp.
+    """
     height, width = out.shape[:2]
     whole = take_crop(image, crop, width=width, height=height)
-    part = whole[tile.from_y : tile.from_y + tile.height, tile.from_x : tile.from_x + tile.width]
-    # colours change pixel by pixel, so it is enough to recolour the part
-    out[tile.y : tile.y + tile.height, tile.x : tile.x + tile.width] = recolour(part, colour)
+    rows = slice(tile.from_y, tile.from_y + tile.height)
+    columns = slice(tile.from_x, tile.from_x + tile.width)
+    strength = spare_small_objects(effects.blur, truths, network_size=(width, height))
+    if not strength:  # a blur looks beyond its rows, colours do not
+        whole, rows = whole[rows], slice(None)
+    # whole rows, because OpenCV rounds the last pixels of a row in another way than the others
+    finished = blur_picture(recolour(whole, effects.colour), strength, truths)
+    part = add_noise(rng, finished[rows, columns], effects.noise)
+    out[tile.y : tile.y + tile.height, tile.x : tile.x + tile.width] = part

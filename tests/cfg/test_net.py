@@ -109,11 +109,13 @@ def test_an_input_of_no_size_is_an_error() -> None:
         NetSpec.parse(Options(section))
 
 
-def test_e07_two_channels_are_an_error() -> None:
-    """E07: channels=2."""
-    (section,) = parse_sections(["[net]", "width=64", "height=64", "channels=2"], "x.cfg")
+@pytest.mark.parametrize("channels", [2, 4])
+def test_e07_two_and_four_channels_are_an_error(channels: int) -> None:
+    """E07: channels=2; with 4, darknet loads 3 and reads on behind the picture."""
+    (section,) = parse_sections(["[net]", "width=64", "height=64", f"channels={channels}"], "x.cfg")
     with pytest.raises(
-        CfgError, match=r"^x\.cfg:4: \[net\] channels=2: 2 channels not supported: .* Set channels=3\.$"
+        CfgError,
+        match=rf"^x\.cfg:4: \[net\] channels={channels}: {channels} channels not supported: .* Set channels=3\.$",
     ):
         NetSpec.parse(Options(section))
 
@@ -124,7 +126,7 @@ def test_zero_saturation_and_exposure_mean_no_change() -> None:
 
 
 def test_keys_of_classifiers_and_of_later_versions_are_known() -> None:
-    read = options("angle=7", "aspect=.75", "max_crop=448", "ema_alpha=0.0", "loss_scale=1.0", "mixup=0", "seen=0")
+    read = options("angle=0", "aspect=1", "max_crop=448", "ema_alpha=0.0", "loss_scale=1.0", "mixup=0", "seen=0")
     NetSpec.parse(read)
     assert net_warnings(read) == []
     assert not [note for note in read.notes if "no effect" in note]
@@ -134,6 +136,15 @@ def test_a_setting_without_effect_is_announced_with_its_line() -> None:
     read = options("attention=1")
     NetSpec.parse(read)
     assert read.notes[-1] == "x.cfg:5: [net] attention=1 has no effect in this version of darkpy."
+
+
+@pytest.mark.parametrize("line", ["angle=7", "aspect=0.75"])
+def test_what_only_classifiers_do_to_pictures_is_announced_with_the_reason(line: str) -> None:
+    read = options(line)
+    NetSpec.parse(read)
+    assert read.notes[-1] == (
+        f"x.cfg:5: [net] {line} has no effect: darknet turns and stretches only the pictures of classifiers."
+    )
 
 
 @pytest.mark.parametrize(

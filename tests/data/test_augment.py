@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from darkpy.data.augment import (
     AugmentSpec,
     Colour,
+    Effects,
     augment,
     choose_truths,
     crop_truths,
     draw_colour,
     draw_crop,
+    draw_effects,
     make_crop,
     recolour,
     take_crop,
@@ -71,12 +73,44 @@ def test_resize_moves_all_edges_together(resize: float, low: int, high: int) -> 
     assert high - 1 <= max(left) <= high
 
 
+def test_single_precision_decides_about_a_margins_last_pixel() -> None:
+    """A third of 768 pixels is 255.99998 in the reference, and cut to whole pixels."""
+    spec = AugmentSpec(jitter=0, resize=1.5, flip=False)
+
+    class Most:
+        random = staticmethod(lambda count: np.ones(count))
+
+    crop = draw_crop(Most(), spec, image_size=(768, 576), network_size=(32, 32))  # type: ignore[arg-type]
+    assert (crop.left, crop.top) == (127, 95)  # 128 and 96 in double precision
+
+
+def test_blur_and_noise_draw_only_where_they_are_set() -> None:
+    spec = AugmentSpec(hue=0.1, saturation=1.5, exposure=1.5)
+    plain, with_both = rng(3), rng(3)
+    effects = draw_effects(plain, spec)
+    assert effects == Effects(draw_colour(with_both, spec))
+    assert plain.random() == with_both.random()
+    drawn = [draw_effects(rng(key), AugmentSpec(blur=9, gaussian_noise=20)) for key in range(200)]
+    assert {(effects.blur, effects.noise) for effects in drawn} == {(b, n) for b in (0, 1, 9) for n in (0, 20)}
+
+
+def test_blur_comes_before_noise() -> None:
+    """A picture of one colour stays so under a blur, which would smooth the noise."""
+    image, truths = np.full((32, 32, 3), 100, np.uint8), truth_rows((0.5, 0.5, 0.9, 0.9, 0))
+    for key in range(40):
+        source = rng(key)
+        spec = AugmentSpec(jitter=0, flip=False, blur=3, gaussian_noise=40)
+        pixels, _, _ = augment(source, image, truths, spec=spec, network_size=(32, 32))
+        assert (pixels == 100).all() or 0.4 < (pixels == 100).mean() < 0.6
+
+
 @pytest.mark.parametrize(
     ("image_size", "network_size", "margins"),
     [
         pytest.param((200, 100), (32, 32), (0, 0, -50, -50), id="wide picture"),
         pytest.param((100, 203), (32, 32), (-51, -51, 0, 0), id="tall picture, cut to whole pixels"),
         pytest.param((100, 100), (64, 32), (-50, -50, 0, 0), id="wide network"),
+        pytest.param((100, 100), (32, 64), (0, 0, -50, -50), id="tall network"),
     ],
 )
 def test_letter_box_widens_the_window(

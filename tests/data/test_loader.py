@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -13,6 +14,7 @@ import torch
 
 from darkpy.data.image import load_image, resize_for_network
 from darkpy.data.loader import AugmentSpec, Request, evaluation_batches, training_batches
+from darkpy.data.mixup import unit_levels
 from darkpy.errors import DataError, SetupError
 from darkpy.structures import MiniBatch
 
@@ -46,7 +48,7 @@ def train(
 
 
 def joined(batches: list[MiniBatch]) -> tuple[torch.Tensor, torch.Tensor, tuple[str, ...]]:
-    images = torch.cat([batch.images for batch in batches])
+    images = torch.cat([torch.from_numpy(unit_levels(batch.images.numpy())) for batch in batches])
     return images, torch.cat([batch.truths for batch in batches]), sum((batch.paths for batch in batches), ())
 
 
@@ -63,10 +65,14 @@ def test_a_batch_has_bytes_truths_and_paths(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mosaic", [False, True])
-def test_neither_workers_nor_the_split_change_a_picture(tmp_path: Path, mosaic: bool) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"mosaic": True}, {"mixup": True}, {"blur": 5, "gaussian_noise": 30}],
+    ids=["plain", "mosaic", "mixup", "blur and noise"],
+)
+def test_neither_workers_nor_the_split_change_a_picture(tmp_path: Path, changes: dict[str, object]) -> None:
     paths = draw(tmp_path)
-    spec = AugmentSpec(hue=0.1, exposure=1.5, max_boxes=5, classes=3, images_per_iteration=8, mosaic=mosaic)
+    spec = replace(SPEC, **changes)  # type: ignore[arg-type]
     images, truths, names = joined(train(paths, spec, requests(3, 8, 8)))
     for mini_batch, workers in ((8, 2), (3, 0), (2, 2)):
         others = joined(train(paths, spec, requests(3, 8, mini_batch), workers))

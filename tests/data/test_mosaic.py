@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from darkpy.data.augment import AugmentSpec, Colour, make_crop
+from darkpy.data.augment import AugmentSpec, Colour, Effects, make_crop, recolour
+from darkpy.data.blur import blur_picture
 from darkpy.data.mosaic import Tile, draw_cut, job_of_row, mosaic, paste, shift_truths
 
 STILL = AugmentSpec(jitter=0, flip=False, mosaic=True)
@@ -76,11 +77,55 @@ def test_four_pictures_are_put_together() -> None:
     out = np.empty((HEIGHT, WIDTH, 3), np.uint8)
     crop = make_crop((0, 0, 0, 0), image_size=(WIDTH, HEIGHT), flip=False)
     for quadrant, picture in enumerate(pictures):
-        paste(out, place(quadrant), picture, crop=crop, colour=Colour())
+        paste(out, place(quadrant), picture, rng=rng(), crop=crop, effects=Effects(), truths=truth_rows())
     np.testing.assert_array_equal(out[:20, :40], pictures[0][30:, 60:])
     np.testing.assert_array_equal(out[:20, 40:], pictures[1][30:, :60])
     np.testing.assert_array_equal(out[20:, :40], pictures[2][:30, 60:])
     np.testing.assert_array_equal(out[20:, 40:], pictures[3][:30, :60])
+
+
+@pytest.mark.parametrize("quadrant", range(4))
+@pytest.mark.parametrize(
+    "effects",
+    [
+        pytest.param(Effects(Colour(0.05, 1.4, 0.8)), id="colours"),
+        pytest.param(Effects(Colour(0.05, 1.4, 0.8), blur=1), id="background"),
+        pytest.param(Effects(Colour(0.05, 1.4, 0.8), blur=3), id="whole"),
+    ],
+)
+def test_a_quadrant_shows_a_part_of_the_picture_with_its_effects(quadrant: int, effects: Effects) -> None:
+    """Made whole first and cut then, as in darknet: a blur looks beyond the cut, and OpenCV rounds by rows."""
+    picture = rng().integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
+    truths = truth_rows((0.5, 0.5, 0.5, 0.5, 0))
+    crop, tile = make_crop((0, 0, 0, 0), image_size=(WIDTH, HEIGHT), flip=False), place(quadrant)
+    out = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    paste(out, tile, picture, rng=rng(), crop=crop, effects=effects, truths=truths)
+    whole = blur_picture(recolour(picture, effects.colour), effects.blur, truths)
+    expected = np.zeros_like(out)
+    expected[tile.y : tile.y + tile.height, tile.x : tile.x + tile.width] = whole[
+        tile.from_y : tile.from_y + tile.height, tile.from_x : tile.from_x + tile.width
+    ]
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_an_objects_size_in_its_own_picture_limits_the_blur_of_a_quadrant() -> None:
+    picture = rng().integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
+    crop = make_crop((0, 0, 0, 0), image_size=(WIDTH, HEIGHT), flip=False)
+    out = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    small = truth_rows((0.5, 0.5, 0.07, 0.9, 0))  # 7 of 100 pixels
+    paste(out, place(3), picture, rng=rng(), crop=crop, effects=Effects(blur=9), truths=small)
+    np.testing.assert_array_equal(out[20:, 40:], picture[:30, :60])
+
+
+def test_noise_falls_on_the_quadrant_alone() -> None:
+    picture = np.full((HEIGHT, WIDTH, 3), 100, np.uint8)
+    crop = make_crop((0, 0, 0, 0), image_size=(WIDTH, HEIGHT), flip=False)
+    out = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    paste(out, place(3), picture, rng=rng(), crop=crop, effects=Effects(noise=20), truths=truth_rows())
+    assert (out[:20] == 0).all()
+    assert (out[:, :40] == 0).all()
+    assert 0.4 < (out[20:, 40:] > 100).mean() < 0.6
+    assert out[20:, 40:].min() == 100
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,145 @@
+"""What [net]'s keys of augmentation come to, what is said about them, and runs that use them."""
+
+from pathlib import Path
+
+import cv2
+import pytest
+from training_project import Project, losses
+
+from darkpy.blueprint import read_blueprint
+from darkpy.errors import CfgError
+from darkpy.network import Network
+from darkpy.tasks._training_data import augmentation, tell_augmentation
+
+REFUSAL = "\n cutmix=1 - isn't supported for Detector (use cutmix=1 only for Classifier) \n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path)
+
+
+def told(project: Project, net: str, capsys: pytest.CaptureFixture[str]) -> tuple[tuple[bool, bool], str, list[str]]:
+    """Return whether there is mosaic and mixup, and what is said on stdout and stderr."""
+    project.write_cfg(net=net)
+    blueprint = read_blueprint(project.cfg)
+    tell_augmentation(blueprint.net, Path("net.cfg"))
+    spec = augmentation(Network(blueprint))
+    out, err = capsys.readouterr()
+    return (spec.mosaic, spec.mixup), out, err.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("net", "mix", "refused", "notes"),
+    [
+        pytest.param("", (False, False), False, [], id="none"),
+        pytest.param("mixup=1", (False, True), False, [], id="mixup"),
+        pytest.param("mosaic=1", (True, False), False, [], id="mosaic"),
+        pytest.param("mixup=3", (True, False), False, [], id="mosaic by its number"),
+        pytest.param(
+            "cutmix=1", (False, False), True, ["net.cfg: cutmix is left out: training mixes no pictures."], id="cutmix"
+        ),
+        pytest.param(
+            "mixup=2",
+            (False, False),
+            True,
+            ["net.cfg: cutmix is left out: training mixes no pictures."],
+            id="cutmix by its number",
+        ),
+        pytest.param(
+            "mosaic=1\ncutmix=1",
+            (True, False),
+            True,
+            ["net.cfg: cutmix is left out: training uses mosaic alone."],
+            id="both",
+        ),
+        pytest.param(
+            "mixup=4",
+            (True, False),
+            True,
+            ["net.cfg: cutmix is left out: training uses mosaic alone."],
+            id="both by their number",
+        ),
+        pytest.param(
+            "mixup=1\nmosaic=1",
+            (True, False),
+            False,
+            ["net.cfg: mixup=1 has no effect beside mosaic=1, as in darknet."],
+            id="mosaic wins over mixup",
+        ),
+        pytest.param(
+            "mixup=1\ncutmix=1",
+            (False, False),
+            True,
+            [
+                "net.cfg: cutmix is left out: training mixes no pictures.",
+                "net.cfg: mixup=1 has no effect beside cutmix=1, as in darknet.",
+            ],
+            id="cutmix wins over mixup and is left out",
+        ),
+        pytest.param(
+            "mixup=3\nletter_box=1",
+            (True, False),
+            False,
+            ["net.cfg: mosaic=1 with letter_box=1: training uses mosaic without letter_box, mAP keeps letter_box."],
+            id="mosaic wins over letter_box",
+        ),
+        pytest.param("mixup=1\nletter_box=1", (False, True), False, [], id="mixup keeps letter_box"),
+    ],
+)
+def test_the_ways_to_mix_pictures(
+    project: Project,
+    net: str,
+    mix: tuple[bool, bool],
+    refused: bool,
+    notes: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert told(project, net, capsys) == (mix, REFUSAL if refused else "", notes)
+
+
+@pytest.mark.parametrize("mode", [5, -1])
+def test_a_mixup_that_names_no_mode_is_an_error(
+    project: Project, mode: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(
+        CfgError, match=rf"^net\.cfg: \[net\] mixup={mode}: no such mode: .* Set mixup=1, or leave it out"
+    ):
+        told(project, f"mixup={mode}", capsys)
+
+
+def test_blur_noise_and_letter_box_reach_the_loader(project: Project) -> None:
+    project.write_cfg(net="blur=9\ngaussian_noise=30\nletter_box=1")
+    spec = augmentation(Network(read_blueprint(project.cfg)))
+    assert (spec.blur, spec.gaussian_noise, spec.letter_box) == (9, 30, True)
+
+
+@pytest.mark.parametrize(
+    "net", ["mixup=1\nblur=5\ngaussian_noise=30", "mosaic=1\nblur=1\ngaussian_noise=9", "letter_box=1"]
+)
+def test_a_run_repeats_itself_with_workers(project: Project, net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    project.write_cfg(head="random=1", net=net)
+    curves = []
+    for workers in (0, 2):
+        project.train(workers=workers, threads=1)
+        curves.append(losses(capsys.readouterr().out))
+    assert len(curves[0]) == 4
+    assert curves[0] == curves[1]
+
+
+def test_show_imgs_saves_every_row_says_so_once_and_changes_no_loss(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.write_cfg(net="mixup=1")
+    curves = []
+    for show_imgs in (False, True):
+        project.train(threads=1, seed=5, show_imgs=show_imgs)
+        out, err = capsys.readouterr()
+        curves.append(losses(out))
+        assert err.count("-show_imgs: every training picture is saved here with its boxes, as aug_") == show_imgs
+        saved = {path.name for path in project.folder.glob("aug_*")}
+        expected = {f"aug_{iteration}_{row}_5.jpg" for iteration in range(1, 5) for row in range(8)}
+        assert saved == (expected if show_imgs else set())
+    assert curves[0] == curves[1]
+    assert all(cv2.imread(str(project.folder / name)) is not None for name in saved)
