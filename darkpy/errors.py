@@ -4,6 +4,7 @@ DarkpyError
 ├── CfgError       a network or .data file that cannot be read as it stands
 ├── DataError      a list, picture, label or .names file
 ├── WeightsError   a .weights file that does not fit, or is none
+├── StateError     a .state file that cannot be read; training goes on without it
 ├── TrainingError  a run that cannot go on (a loss that is no number, a folder that vanished)
 └── SetupError     the machine: a device or a system library that is missing
 """
@@ -23,6 +24,10 @@ class DataError(DarkpyError):
 
 class WeightsError(DarkpyError):
     """A .weights file that does not fit the network, or is no weights file at all."""
+
+
+class StateError(DarkpyError):
+    """A .state file that cannot be read."""
 
 
 class TrainingError(DarkpyError):

@@ -13,6 +13,13 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A line that darknet prints on stdout while a key of [net] acts."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkResized:
     """A new network input size under ``random``, in pixels."""
 
@@ -98,6 +105,7 @@ class TrainingEnded:
 
 Event = (
     Note
+    | Line
     | NetworkResized
     | BatchLoaded
     | HeadTrained

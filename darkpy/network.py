@@ -5,11 +5,13 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from darkpy.blueprint import Blueprint, LayerPlan, plan_network, read_blueprint
 from darkpy.errors import CfgError
 from darkpy.layers._base import StepKey
-from darkpy.layers._head import Head, HeadLoss
+from darkpy.layers._head import DeltaFilter, Head, HeadLoss
+from darkpy.layers.convolutional import Convolution
 from darkpy.structures import Detections, NmsRule
 
 __all__ = ["Blueprint", "LayerPlan", "Network", "plan_network", "read_blueprint"]
@@ -29,7 +31,13 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(layer.spec.build(layer.inputs) for layer in blueprint.layers)
         self.head_indices = tuple(index for index, module in enumerate(self.layers) if isinstance(module, Head))
         self._last_reader = _last_readers(blueprint.layers)
+        self.loss_indices = tuple(i for i in self.head_indices if not blueprint.layers[i].common.onlyforward)
         self._frozen = max((p.index for p in blueprint.layers if p.common.stopbackward == 1), default=0)
+        self._last_only_bn = max((p.index for p in blueprint.layers if p.common.train_only_bn), default=-1)
+        for module in self.layers:
+            if isinstance(module, Convolution):
+                module.guards = self.net.try_fix_nan
+        self.gradient_hooks: list[RemovableHandle] = []  # of the weight update that takes the gradients
         self.train()
 
     def head(self, index: int) -> Head:
@@ -69,6 +77,11 @@ class Network(nn.Module):
         """Layers below this index never train (``stopbackward=1``); 0 for none."""
         return self._frozen
 
+    @property
+    def updated_from(self) -> int:
+        """Layers below this index are never updated: those frozen, and those up to ``train_only_bn``."""
+        return max(self._frozen, self._last_only_bn + 1)
+
     def stopped_at(self, completed_iterations: int) -> int:
         """Return the layer where backward stops now, or -1: ``stopbackward`` is 1 or above the iterations done."""
         stops = (
@@ -96,7 +109,7 @@ class Network(nn.Module):
         outputs: dict[int, Tensor] = {-1: images}
         with_gradient = torch.is_grad_enabled()
         for plan, module in zip(self.blueprint.layers, self.layers, strict=True):
-            with torch.set_grad_enabled(with_gradient and plan.index > stop_at):
+            with torch.set_grad_enabled(with_gradient and plan.index > stop_at and not plan.common.onlyforward):
                 output = module(*(outputs[source] for source in plan.sources))
             outputs[plan.index] = output
             for below in _sharing(self.blueprint.layers, plan.index):
@@ -125,27 +138,87 @@ class Network(nn.Module):
             if begin is not None:
                 begin(key)
 
-    def losses(self, images: Tensor, truths: Tensor, *, completed_iterations: int = 0) -> dict[int, HeadLoss]:
-        """Run forward and backward for one mini-batch; gradients add up in the parameters' ``grad``.
+    def losses(
+        self,
+        images: Tensor,
+        truths: Tensor,
+        *,
+        completed_iterations: int = 0,
+        keep: DeltaFilter | None = None,
+    ) -> dict[int, HeadLoss]:
+        """Run forward and backward for one mini-batch; gradients go to the weight update, or add up in ``grad``.
 
         Args:
             images: (B, C, H, W) float32, 0..1, RGB.
             truths: (B, T, 5) x, y, width, height relative to the picture, class; a row of zeros ends a list.
             completed_iterations: For ``stopbackward``.
+            keep: As in ``Head.loss``.
 
         Returns:
             The loss of each head by its layer index.
         """
-        head_inputs = self(images, stop_at=self.stopped_at(completed_iterations))
-        size = (images.shape[3], images.shape[2])
-        with torch.no_grad():
-            losses = {index: self.head(index).loss(x, truths, size) for index, x in head_inputs.items()}
-        reachable = [index for index, x in head_inputs.items() if x.requires_grad]
+        stop_at = max(self.stopped_at(completed_iterations), self._last_only_bn)
+        head_inputs = self(images, stop_at=stop_at)
+        losses = self.head_losses(head_inputs, truths, (images.shape[3], images.shape[2]), keep=keep)
+        reachable = [index for index in losses if head_inputs[index].requires_grad]
         if reachable:
             torch.autograd.backward(
-                [head_inputs[index] for index in reachable], [-losses[index].delta for index in reachable]
+                [head_inputs[index] for index in reachable], [self._gradient(losses[index]) for index in reachable]
             )
         return losses
+
+    @torch.no_grad()
+    def head_losses(
+        self,
+        head_inputs: dict[int, Tensor],
+        truths: Tensor,
+        network_size: tuple[int, int],
+        *,
+        keep: DeltaFilter | None = None,
+        adversarial: bool = False,
+    ) -> dict[int, HeadLoss]:
+        """Return the loss of each head by its layer index, without those that ``onlyforward`` takes out.
+
+        Args:
+            head_inputs: As ``forward`` returns them in training mode.
+            truths: (B, T, 5).
+            network_size: Width, height in pixels.
+            keep: As in ``Head.loss``.
+            adversarial: As in ``Head.loss``.
+        """
+        return {
+            index: self.head(index).loss(head_inputs[index], truths, network_size, keep=keep, adversarial=adversarial)
+            for index in self.loss_indices
+        }
+
+    def image_delta(self, images: Tensor, truths: Tensor, *, keep: DeltaFilter | None = None) -> Tensor | None:
+        """Return the adversarial delta of a mini-batch's images, or None where no head's gradient gets there.
+
+        No parameter gets a gradient. Layers run in the mode that they are in.
+
+        Args:
+            images: (B, C, H, W) float32, 0..1, RGB.
+            truths: (B, T, 5).
+            keep: As in ``Head.loss``.
+        """
+        images = images.detach().requires_grad_()
+        head_inputs = self(images)
+        size = (images.shape[3], images.shape[2])
+        losses = self.head_losses(head_inputs, truths, size, keep=keep, adversarial=True)
+        reachable = [index for index in losses if head_inputs[index].requires_grad]
+        if not reachable:
+            return None
+        (gradient,) = torch.autograd.grad(
+            [head_inputs[index] for index in reachable],
+            [images],
+            [self._gradient(losses[index]) for index in reachable],
+            allow_unused=True,
+        )
+        return None if gradient is None else -gradient
+
+    def _gradient(self, loss: HeadLoss) -> Tensor:
+        """Return the gradient that a head hands down; ``loss_scale`` multiplies it, and the update divides by it."""
+        return -loss.delta if self.net.loss_scale == 1 else loss.delta * -self.net.loss_scale
 
     @torch.no_grad()
     def detect(self, images: Tensor, threshold: float) -> list[Detections]:
@@ -158,14 +231,13 @@ class Network(nn.Module):
         size = (images.shape[3], images.shape[2])
         parts = [self.head(index).boxes(output, size) for index, output in self(images).items()]
         boxes, objectness, scores = (torch.cat(tensors, dim=1) for tensors in zip(*parts, strict=True))
-        found = []
-        for row in range(images.shape[0]):
-            keep = (objectness[row] > threshold).nonzero(as_tuple=True)[0]
-            confidence = objectness[row][keep]
-            probabilities = confidence.unsqueeze(1) * scores[row][keep]
-            probabilities = torch.where(probabilities > threshold, probabilities, torch.zeros_like(probabilities))
-            found.append(Detections(boxes[row][keep], confidence, probabilities))
-        return found
+        where = (objectness > threshold).nonzero(as_tuple=True)  # picture by picture; here the device is waited for
+        confidence = objectness[where]
+        probabilities = confidence.unsqueeze(1) * scores[where]
+        probabilities = torch.where(probabilities > threshold, probabilities, torch.zeros_like(probabilities))
+        counts = torch.bincount(where[0], minlength=images.shape[0]).tolist()
+        split = (torch.split(part, counts) for part in (boxes[where], confidence, probabilities))
+        return [Detections(*parts) for parts in zip(*split, strict=True)]
 
     def fuse(self) -> None:
         """Fold batch norm into the convolutions, in place, as darknet's inference commands do."""

@@ -8,67 +8,117 @@ For a parameter w with accumulator v, which is never cleared:
     v *= momentum
 
 With equal batches this is torch.optim.SGD with weight decay; kept in darknet's units it also holds when batches change.
-Source: darknet src/convolutional_layer.c, update_convolutional_layer; src/convolutional_kernels.cu.
+A gradient enters its accumulator the moment that backward has it, and is freed there: no parameter keeps a ``grad``.
+``loss_scale`` multiplies gradients and decay, and divides the rate. ``sequential_subdivisions`` below subdivisions
+counts images that often again. ``adam`` replaces the update of convolutions.
+Source: darknet src/convolutional_kernels.cu, update_convolutional_layer_gpu; src/network_kernels.cu,
+update_network_gpu; src/shortcut_layer.c.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
+from darkpy.engine._adam import AdamRule, adam_step
+from darkpy.engine._state import restore_tensors
 from darkpy.layers._base import ParameterRule
+from darkpy.layers._guard import drop, mend
+from darkpy.layers.convolutional import Convolution
 from darkpy.network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class _Treatment:
+    """What decides how a parameter is updated."""
+
+    rule: ParameterRule
+    rate_factor: float
+    first_update: int  # an earlier one is left out; gradients go on adding up
 
 
 @dataclass(slots=True)
 class _Group:
     """Parameters that are treated alike."""
 
-    rule: ParameterRule
-    rate_factor: float
+    treatment: _Treatment
     parameters: list[Tensor] = field(default_factory=list)
     accumulators: list[Tensor] = field(default_factory=list)
+    means: list[Tensor] = field(default_factory=list)  # Adam's
+    squares: list[Tensor] = field(default_factory=list)
 
 
 class DarknetUpdate:
     """The weight update of a network, with its accumulators.
 
     Args:
-        network: Its trainable parameters are updated in place; layers that ``stopbackward=1`` froze are left out.
+        network: Its trainable parameters are updated in place; layers that ``stopbackward=1`` froze are left out, and
+            those up to ``train_only_bn``. Their gradients go to the accumulators from now on; a second update of one
+            network takes over from the first.
     """
 
     def __init__(self, network: Network) -> None:
-        self.momentum = network.net.momentum
-        self.decay = network.net.decay
-        groups: dict[tuple[ParameterRule, float], _Group] = {}
+        net = network.net
+        self.momentum = net.momentum
+        self.decay = net.decay
+        self.loss_scale = net.loss_scale
+        self.mends = net.try_fix_nan
+        self._repeats = net.subdivisions // net.sequential_subdivisions
+        self._adam = AdamRule(net.adam_b1, net.adam_b2, net.adam_eps) if net.adam else None
+        self._network = network
+        self._state: dict[str, Tensor] = {}
+        self._groups: dict[_Treatment, _Group] = {}
+        self.close()
         for plan, module in zip(network.blueprint.layers, network.layers, strict=True):
-            if plan.index < network.frozen_before:
+            if plan.index < network.updated_from:
                 continue
+            names = {parameter: name for name, parameter in module.named_parameters()}
+            first = max(plan.common.dont_update + 1, plan.common.burnin_update * net.burn_in)
             for parameter, rule in plan.spec.parameter_rules(module):
-                group = groups.setdefault((rule, plan.common.learning_rate), _Group(rule, plan.common.learning_rate))
-                group.parameters.append(parameter)
-                group.accumulators.append(torch.zeros_like(parameter))
-        self._groups = list(groups.values())
+                treatment = _Treatment(rule, plan.common.learning_rate, first)
+                self._take(f"{plan.index}.{names[parameter]}", parameter, treatment)
+
+    def _take(self, name: str, parameter: Tensor, treatment: _Treatment) -> None:
+        """Give a parameter its accumulators."""
+        group = self._groups.setdefault(treatment, _Group(treatment))
+        kept = {"v": group.accumulators}
+        if self._adam is not None and treatment.rule.of_convolution:
+            kept |= {"m": group.means, "s": group.squares}
+        group.parameters.append(parameter)
+        for letter, tensors in kept.items():
+            tensors.append(torch.zeros_like(parameter))
+            self._state[f"{name}.{letter}"] = tensors[-1]
+        register = parameter.register_post_accumulate_grad_hook
+        self._network.gradient_hooks.append(register(_gathers_into(group.accumulators[-1])))  # type: ignore[no-untyped-call]
 
     @property
     def parameters(self) -> Iterable[Tensor]:
         """All parameters that are updated."""
-        return (parameter for group in self._groups for parameter in group.parameters)
+        return (parameter for group in self._groups.values() for parameter in group.parameters)
 
+    def close(self) -> None:
+        """Let the network's parameters keep their gradients again."""
+        for handle in self._network.gradient_hooks:
+            handle.remove()
+        self._network.gradient_hooks.clear()
+
+    @torch.no_grad()
     def clear(self) -> None:
-        """Drop the gradients."""
-        for parameter in self.parameters:
-            parameter.grad = None
+        """Set all accumulators to 0: momentum begins anew. Adam's means stay: no bad gradient enters them."""
+        torch._foreach_zero_([tensor for group in self._groups.values() for tensor in group.accumulators])
 
     @torch.no_grad()
     def is_finite(self) -> bool:
-        """Return whether every gradient is a number. Waits for the device."""
-        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
-        if not gradients:
+        """Return whether an update can be made; waits for the device.
+
+        A gradient that is no number stays in its accumulator, so that one look at those after all mini-batches will
+        do. Under ``try_fix_nan`` the answer is always yes: ``step`` then mends what is no number.
+        """
+        accumulators = [tensor for group in self._groups.values() for tensor in group.accumulators]
+        if self.mends or not accumulators:
             return True
-        norms = torch._foreach_norm(gradients)
-        return bool(torch.stack(norms).isfinite().all())
+        return bool(torch.stack(torch._foreach_norm(accumulators)).isfinite().all())
 
     @torch.no_grad()
     def has_finite_weights(self) -> bool:
@@ -76,27 +126,87 @@ class DarknetUpdate:
         return all(bool(parameter.isfinite().all()) for parameter in self.parameters)
 
     @torch.no_grad()
-    def step(self, *, rate: float, images: int) -> None:
-        """Update the parameters from their gradients and drop those.
+    def step(self, *, rate: float, images: int, iteration: int) -> None:
+        """Update the parameters from their accumulators.
 
         Args:
             rate: Learning rate of this iteration.
             images: Images whose gradients were summed.
+            iteration: Number of the update, counted from 1.
         """
-        for group in self._groups:
-            self._gather(group)
-            if group.rule.decay and self.decay:
-                torch._foreach_add_(group.accumulators, group.parameters, alpha=-self.decay * images)
-            if group.rule.clamp_update is not None:
-                torch._foreach_clamp_min_(group.accumulators, -group.rule.clamp_update)
-                torch._foreach_clamp_max_(group.accumulators, group.rule.clamp_update)
-            torch._foreach_add_(group.parameters, group.accumulators, alpha=rate * group.rate_factor / images)
-            torch._foreach_mul_(group.accumulators, self.momentum)
-        self.clear()
+        if self.mends:
+            self._mend()
+        for treatment, group in self._groups.items():
+            if iteration >= treatment.first_update:
+                self._apply(group, rate=rate, images=images * self._repeats, iteration=iteration)
 
-    def _gather(self, group: _Group) -> None:
-        """Subtract the gradients from the accumulators; a parameter that backward never reached adds nothing."""
-        pairs = [(v, w.grad) for v, w in zip(group.accumulators, group.parameters, strict=True) if w.grad is not None]
-        if pairs:
-            accumulators, gradients = zip(*pairs, strict=True)
-            torch._foreach_sub_(list(accumulators), list(gradients))
+    def _apply(self, group: _Group, *, rate: float, images: int, iteration: int) -> None:
+        """Update the parameters of a group."""
+        rule = group.treatment.rule
+        rate = rate * group.treatment.rate_factor / self.loss_scale
+        if rule.centralize:
+            means = [tensor.mean((1, 2, 3), keepdim=True) for tensor in group.accumulators]
+            for accumulator, mean in zip(group.accumulators, means, strict=True):
+                accumulator.sub_(mean)
+        if self._adam is not None and rule.of_convolution:
+            adam_step(
+                group.parameters,
+                group.accumulators,
+                group.means,
+                group.squares,
+                rule=self._adam,
+                rate=rate,
+                decay=self.decay * images,
+                iteration=iteration,
+            )
+        else:
+            self._descend(group, rate=rate, images=images)
+        if rule.clip:
+            torch._foreach_clamp_min_(group.parameters, -rule.clip)
+            torch._foreach_clamp_max_(group.parameters, rule.clip)
+
+    def _descend(self, group: _Group, *, rate: float, images: int) -> None:
+        """Take darknet's own step: gradient descent with momentum."""
+        rule = group.treatment.rule
+        if rule.decay and self.decay:
+            torch._foreach_add_(group.accumulators, group.parameters, alpha=-self.decay * images * self.loss_scale)
+        if rule.clamp_update is not None:
+            torch._foreach_clamp_min_(group.accumulators, -rule.clamp_update)
+            torch._foreach_clamp_max_(group.accumulators, rule.clamp_update)
+        torch._foreach_add_(group.parameters, group.accumulators, alpha=rate / images)
+        torch._foreach_mul_(group.accumulators, self.momentum)
+
+    def _mend(self) -> None:
+        """Put numbers in place of values that are none: in accumulators, parameters and running statistics."""
+        for group in self._groups.values():
+            for accumulator, parameter in zip(group.accumulators, group.parameters, strict=True):
+                accumulator.copy_(drop(accumulator) if accumulator.ndim > 1 else mend(accumulator))
+                parameter.copy_(mend(parameter))
+        for module in self._network.layers:
+            if isinstance(module, Convolution):
+                for statistics in module.buffers():
+                    statistics.copy_(mend(statistics))
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what later updates depend on, by names such as ``3.weight.v``; the tensors themselves, no copies."""
+        return dict(self._state)
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Take over what ``state`` returned, from any device; further names are ignored.
+
+        Raises:
+            ValueError: If a tensor is missing or has another shape; nothing is changed then.
+        """
+        restore_tensors(self._state, state)
+
+
+def _gathers_into(accumulator: Tensor) -> Callable[[Tensor], None]:
+    """Return the hook that moves a parameter's gradient into its accumulator."""
+
+    def gather(parameter: Tensor) -> None:
+        assert parameter.grad is not None
+        with torch.no_grad():
+            accumulator.sub_(parameter.grad)
+        parameter.grad = None
+
+    return gather

@@ -161,6 +161,22 @@ class MapSchedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """Where a run stands in its plan: all that the iterations to come depend on."""
+
+    completed: int  # iterations
+    turn: int  # iterations since the run began, for the times of new sizes
+    width: int  # of the last iteration, pixels
+    height: int
+    last_map: int  # iteration of the last mAP, or where the run began
+
+    @classmethod
+    def at_start(cls, sizes: SizeSchedule, *, completed: int = 0) -> "Position":
+        """Return the position of a run that begins, with weights that so many iterations trained."""
+        return cls(completed, 0, sizes.width, sizes.height, completed)
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedIteration:
     """One iteration to come."""
 
@@ -168,24 +184,27 @@ class PlannedIteration:
     width: int  # pixels
     height: int
     is_new_size: bool  # whether a size is taken before it
+    measures_map: bool  # whether mAP is measured after it
+    after: Position
 
 
-def plan_iterations(sizes: SizeSchedule, maps: MapSchedule, *, start: int) -> Iterator[PlannedIteration]:
-    """Yield the iterations of a run, from ``start`` completed ones to max_batches.
+def plan_iterations(sizes: SizeSchedule, maps: MapSchedule, *, start: Position) -> Iterator[PlannedIteration]:
+    """Yield the iterations of a run, from ``start`` to max_batches.
 
     After a mAP the network is left at its own size until the next multiple of ten turns, as in darknet.
     """
-    width, height = sizes.width, sizes.height
-    last_map = start
-    for completed in range(start, sizes.max_batches):
-        turn = completed - start
+    position = start
+    while position.completed < sizes.max_batches:
+        width, height, turn = position.width, position.height, position.turn
         is_new_size = sizes.resizes(turn)
         if is_new_size:
-            width, height = sizes.draw(completed, first=turn == 0)
-        yield PlannedIteration(completed, width, height, is_new_size)
-        if maps.is_due(completed + 1, last=last_map):
-            last_map = completed + 1
-            width, height = sizes.width, sizes.height
+            width, height = sizes.draw(position.completed, first=turn == 0)
+        done = position.completed + 1
+        measures_map = maps.is_due(done, last=position.last_map)
+        left_at = (sizes.width, sizes.height) if measures_map else (width, height)
+        after = Position(done, turn + 1, *left_at, done if measures_map else position.last_map)
+        yield PlannedIteration(position.completed, width, height, is_new_size, measures_map, after)
+        position = after
 
 
 @dataclass(slots=True)
@@ -197,12 +216,14 @@ class CheckpointSchedule:
         save_last: Iterations between ``_last`` files (``savelast``).
         saved: Iteration of the last numbered file, or where the run began.
         saved_last: The same for the ``_last`` file.
+        always_last: Write ``_last`` also where numbered files come as often; darknet leaves it out then.
     """
 
     save_every: int
     save_last: int
     saved: int
     saved_last: int
+    always_last: bool = False
 
     def due(self, iteration: int) -> list[str]:
         """Return the suffixes of the files to write now, in order."""
@@ -211,7 +232,7 @@ class CheckpointSchedule:
             self.saved = iteration
             suffixes.append(str(iteration))
         is_due = iteration >= self.saved_last + self.save_last or (iteration % self.save_last == 0 and iteration > 1)
-        if self.save_every > self.save_last and is_due:
+        if (self.always_last or self.save_every > self.save_last) and is_due:
             self.saved_last = iteration
             suffixes.append("last")
         return suffixes

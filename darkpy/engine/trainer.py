@@ -8,14 +8,17 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor
 
 from darkpy.engine.optimizer import DarknetUpdate
-from darkpy.engine.schedule import CheckpointSchedule, MapSchedule, PlannedIteration, learning_rate
-from darkpy.errors import TrainingError
+from darkpy.engine.progress import Progress
+from darkpy.engine.schedule import CheckpointSchedule, MapSchedule, PlannedIteration, Position, learning_rate
+from darkpy.engine.step import Step, train_step
+from darkpy.engine.training_keys import TrainingKeys
+from darkpy.errors import TrainingError, WeightsError
 from darkpy.events import (
     BatchLoaded,
     BoxesCounted,
@@ -27,15 +30,12 @@ from darkpy.events import (
     Sink,
     TrainingEnded,
 )
-from darkpy.layers._base import StepKey
-from darkpy.layers._head import HeadLoss
 from darkpy.network import Network
+from darkpy.state import RunState
 from darkpy.structures import MiniBatch, Problem
 
 _LARGEST_RATE = 1e30  # far beyond any use, and within float32
 _PATIENCE = 3  # iterations in a row without a finite loss before a run is given up
-_SMOOTHING = 0.1  # of the running loss
-_ETA_SMOOTHING = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,10 @@ class Callbacks:
     """What a run does beside training."""
 
     emit: Sink
-    save: Callable[[str], None]  # writes the weights file with this suffix
+    save: Callable[[str], None]  # writes the weights file with this suffix; a WeightsError is told, and not the end
     measure_map: Callable[[], float]  # mAP of the network as it stands, 0..1
     should_stop: Callable[[], bool]  # asked after each iteration
     on_problem: Callable[[Problem], None]  # pictures and labels that are not as they should be
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """What one iteration's mini-batches gave."""
-
-    loss: float  # per image
-    waited_s: float  # for pictures
-    paths: tuple[str, ...]
 
 
 class Trainer:
@@ -63,9 +54,9 @@ class Trainer:
 
     Args:
         network: In training mode, on its device.
-        batches: Mini-batches in order: ``subdivisions`` for each planned iteration.
         callbacks: See there.
-        maps: When mAP is measured.
+        position: Where the run begins; ``restore`` overrides it.
+        maps: For the printed lines: when mAP is measured.
         checkpoints: When weights are saved.
         seed: Key of random draws in layers.
         iou_threshold: Of mAP, for the printed lines.
@@ -76,9 +67,9 @@ class Trainer:
     def __init__(
         self,
         network: Network,
-        batches: Iterator[MiniBatch],
         callbacks: Callbacks,
         *,
+        position: Position,
         maps: MapSchedule,
         checkpoints: CheckpointSchedule,
         seed: int,
@@ -87,8 +78,8 @@ class Trainer:
         around_step: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.network = network
-        self.batches = batches
         self.callbacks = callbacks
+        self.position = position
         self.maps = maps
         self.checkpoints = checkpoints
         self.seed = seed
@@ -96,114 +87,149 @@ class Trainer:
         self.coefficient = coefficient
         self.around_step = around_step
         self.update = DarknetUpdate(network)
-        self.device = next(network.parameters()).device
-        self.iteration = 0  # completed
-        self.average_loss = -1.0
-        self.best_map = -1.0
-        self.last_map = -1.0
-        self._map_iteration = 0
-        self._boxes = 0
-        self._rewritten = 0
-        self._failures = 0
-        self._hours_left = -1.0
+        self.keys = TrainingKeys(network, callbacks.emit, seed=seed)
+        self.progress = Progress(iteration=position.completed)
+        self._is_exact = True  # whether state() tells all
         self._statistics: list[Tensor] = []
 
-    def run(self, plan: Iterator[PlannedIteration], *, start: int) -> bool:
+    @property
+    def iteration(self) -> int:
+        """Iterations that trained the weights."""
+        return self.progress.iteration
+
+    def run(self, plan: Iterator[PlannedIteration], batches: Iterator[MiniBatch]) -> bool:
         """Train to the plan's end.
 
         Args:
-            plan: The iterations.
-            start: Iterations that were completed before.
+            plan: The iterations, from ``position`` on.
+            batches: Mini-batches in order: ``subdivisions`` for each planned iteration.
 
         Returns:
-            Whether the run was stopped before its end.
+            Whether the run was stopped before its end; the weights are then still to be saved.
 
         Raises:
             TrainingError: If the loss is no number several times in a row; the weights before that are saved.
         """
-        self.iteration = self._map_iteration = start
         interrupted = False
+        for note in self.keys.notes():
+            self.callbacks.emit(Note(note))
         for planned in plan:
             began = time.monotonic()
             if planned.is_new_size:
                 self.callbacks.emit(NetworkResized(planned.width, planned.height, self.coefficient))
-            step = self._train(planned)
-            self.iteration = planned.completed + 1
-            self._update(step)
-            self._report(step, began)
-            self._measure_map()
-            self._estimate(began)
+            self._is_exact = False
+            self._iterate(planned, batches, began)
+            if planned.measures_map:
+                self._measure_map()
+            self.position = planned.after
+            left = self.network.net.max_batches - self.iteration
+            self.progress.estimate(time.monotonic() - began, iterations_left=left)
+            self._is_exact = True
             for suffix in self.checkpoints.due(self.iteration):
-                self.callbacks.save(suffix)
+                self._save(suffix)
             if self.callbacks.should_stop():
                 interrupted = self.iteration < self.network.net.max_batches
                 break
-        if interrupted:
-            self.callbacks.save("last")
         self.callbacks.emit(TrainingEnded(self.iteration, interrupted))
         return interrupted
 
+    def save_average(self) -> None:
+        """Save the average of weights that ``ema_alpha`` asks for, if it has begun.
+
+        Raises:
+            WeightsError: If it cannot be written.
+        """
+        if self.keys.average.has_begun:
+            with self.keys.average.in_network():
+                self.callbacks.save("ema")
+
+    # --- what a later process needs ---------------------------------------------------------------------------------
+
+    def state(self) -> RunState | None:
+        """Return all that the iterations to come depend on beside weights and seed; None in the midst of one.
+
+        The arrays are no copies: the next iteration changes them.
+        """
+        if not self._is_exact:
+            return None
+        figures = {
+            "progress": asdict(self.progress),
+            "position": asdict(self.position),
+            "checkpoints": asdict(self.checkpoints),
+        }
+        tensors = {**self.update.state(), **self.keys.state()}
+        return RunState(figures, {name: value.detach().cpu().numpy() for name, value in tensors.items()})
+
+    def restore(self, state: RunState) -> None:
+        """Go on where ``state`` was taken. The weights of that moment must be in the network.
+
+        Raises:
+            ValueError: If the state belongs to another network or another version; nothing is changed then.
+        """
+        try:
+            progress = Progress(**state.figures["progress"])
+            position = Position(**state.figures["position"])
+            saved, saved_last = (state.figures["checkpoints"][key] for key in ("saved", "saved_last"))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"figures are missing or unknown: {error}") from error
+        tensors = {name: torch.from_numpy(array) for name, array in state.arrays.items()}
+        self.keys.check(tensors)
+        self.update.restore(tensors)
+        self.keys.restore(tensors)
+        self.progress, self.position = progress, position
+        self.checkpoints.saved, self.checkpoints.saved_last = saved, saved_last
+
     # --- one iteration ----------------------------------------------------------------------------------------------
 
-    def _train(self, planned: PlannedIteration) -> _Step:
-        """Run forward and backward for the iteration's mini-batches; gradients add up."""
-        net = self.network.net
+    def _iterate(self, planned: PlannedIteration, batches: Iterator[MiniBatch], began: float) -> None:
+        """Train one iteration and tell of it."""
         self._statistics = [buffer.clone() for buffer in self.network.buffers()]
-        figures: list[tuple[int, Tensor]] = []
-        paths: list[str] = []
-        waited = 0.0
-        for subdivision in range(net.subdivisions):
-            asked = time.monotonic()
-            batch = next(self.batches)
-            waited += time.monotonic() - asked
-            for problem in batch.problems:
-                self.callbacks.on_problem(problem)
-            paths += batch.paths
-            self.network.begin(StepKey(self.seed, planned.completed, subdivision * net.mini_batch))
-            with self.around_step():
-                losses = self.network.losses(
-                    _to_device(batch.images, self.device),
-                    _used_rows(batch.truths).to(self.device, non_blocking=True),
-                    completed_iterations=planned.completed,
-                )
-            figures += [(index, _scalars(loss)) for index, loss in losses.items()]
-        cost = self._announce(figures)
+        step = train_step(
+            self.network,
+            batches,
+            planned,
+            keys=self.keys,
+            seed=self.seed,
+            around_step=self.around_step,
+            on_problem=self.callbacks.on_problem,
+        )
+        self._tell_heads(step)
         heads = max(len(self.network.head_indices), 1)
-        return _Step(cost / heads / net.images_per_iteration, waited, tuple(paths))
+        cost = math.fsum(figures.cost for figures in step.figures)
+        loss = cost / heads / self.network.net.images_per_iteration
+        self.progress.iteration = planned.completed + 1
+        self._update(step, loss)
+        self.keys.after_update(self.iteration)
+        self._report(step, loss, began)
 
-    def _announce(self, figures: list[tuple[int, Tensor]]) -> float:
-        """Emit the figures of every head and mini-batch; return the sum of costs. Waits for the device once."""
-        if not figures:
-            return 0.0
-        table = torch.stack([scalars for _, scalars in figures]).cpu().tolist()
-        heads = len(self.network.head_indices)
-        for position, ((index, _), row) in enumerate(zip(figures, table, strict=True), start=1):
-            _, average_iou, count, class_loss, iou_loss, total_loss, rewritten, assigned = row
-            head = self.network.head(index)
+    def _tell_heads(self, step: Step) -> None:
+        """Emit the figures of every head and mini-batch."""
+        heads, progress = len(self.network.loss_indices), self.progress
+        for number, found in enumerate(step.figures, start=1):
+            head = self.network.head(found.layer)
             self.callbacks.emit(
                 HeadTrained(
-                    layer=index,
+                    layer=found.layer,
                     loss_name=head.loss_name,
                     normalizers=head.normalizers,
-                    average_iou=average_iou,
-                    count=int(count),
-                    class_loss=class_loss,
-                    iou_loss=iou_loss,
-                    total_loss=total_loss,
+                    average_iou=found.average_iou,
+                    count=found.count,
+                    class_loss=found.class_loss,
+                    iou_loss=found.iou_loss,
+                    total_loss=found.total_loss,
                     detailed=head.detailed,
                 )
             )
-            self._boxes += int(assigned)
-            self._rewritten += int(rewritten)
-            if position % heads == 0 and self._boxes:
-                self.callbacks.emit(BoxesCounted(self._boxes, self._rewritten))
-        return math.fsum(row[0] for row in table)
+            progress.boxes += found.assigned
+            progress.rewritten += found.rewritten
+            if number % heads == 0 and progress.boxes:
+                self.callbacks.emit(BoxesCounted(progress.boxes, progress.rewritten))
 
-    def _update(self, step: _Step) -> None:
+    def _update(self, step: Step, loss: float) -> None:
         """Update the weights, unless the loss or a gradient is no number."""
         net = self.network.net
-        if math.isfinite(step.loss) and self.update.is_finite():
-            self._failures = 0
+        if math.isfinite(loss) and self.update.is_finite():
+            self.progress.failures = 0
             rate = learning_rate(net, self.iteration, seed=self.seed)
             if not abs(rate) <= _LARGEST_RATE:
                 self._save_good_weights()
@@ -211,17 +237,20 @@ class Trainer:
                     f"iteration {self.iteration}: the learning rate is {rate:g}. Mend policy={net.policy} in [net], or "
                     "its scale, scales, gamma or power."
                 )
-            self.update.step(rate=rate, images=net.images_per_iteration)
+            self.update.step(rate=rate, images=net.images_per_iteration, iteration=self.iteration)
             return
         self.update.clear()
         for buffer, before in zip(self.network.buffers(), self._statistics, strict=True):
             buffer.copy_(before)
-        self._failures += 1
-        what = f"loss is {step.loss}" if not math.isfinite(step.loss) else "a gradient is no finite number"
+        self.progress.failures += 1
+        what = f"loss is {loss}" if not math.isfinite(loss) else "a gradient is no finite number"
         self.callbacks.emit(
-            Note(f"iteration {self.iteration}: {what}; its update is left out. Pictures: {', '.join(step.paths)}")
+            Note(
+                f"iteration {self.iteration}: {what}; its update is left out, and momentum begins anew. "
+                f"Pictures: {', '.join(step.paths)}"
+            )
         )
-        if self._failures >= _PATIENCE:
+        if self.progress.failures >= _PATIENCE:
             failed = self.iteration
             kept = self._save_good_weights()
             raise TrainingError(
@@ -234,82 +263,50 @@ class Trainer:
         """Write the _last file, unless the weights are no numbers: an older file is then the better one."""
         if not self.update.has_finite_weights():
             return "no finite numbers, and not saved"
-        self.iteration -= self._failures  # the file tells how many iterations trained it
-        self.callbacks.save("last")
-        return "saved as _last"
+        self.progress.iteration -= self.progress.failures  # the file tells how many iterations trained it
+        return "saved as _last" if self._save("last") else "not saved"
 
-    def _report(self, step: _Step, began: float) -> None:
-        net = self.network.net
+    def _save(self, suffix: str) -> bool:
+        """Save; a failure is told, and the run goes on: the next save may succeed."""
+        try:
+            self.callbacks.save(suffix)
+            if suffix == "last":
+                self.save_average()
+        except WeightsError as error:
+            self.callbacks.emit(Note(f"Warning: {error} Training goes on; the next save tries again."))
+            return False
+        return True
+
+    def _report(self, step: Step, loss: float, began: float) -> None:
+        net, progress = self.network.net, self.progress
         emit = self.callbacks.emit
-        emit(BatchLoaded(step.waited_s, self.average_loss > 0))
-        if self.average_loss < 0 or not math.isfinite(self.average_loss):
-            self.average_loss = step.loss
-        if math.isfinite(step.loss):
-            self.average_loss = (1 - _SMOOTHING) * self.average_loss + _SMOOTHING * step.loss
+        emit(BatchLoaded(step.waited_s, progress.average_loss > 0))
+        progress.add_loss(loss)
         emit(
             IterationTrained(
                 iteration=self.iteration,
                 max_batches=net.max_batches,
-                loss=step.loss,
-                average_loss=self.average_loss,
+                loss=loss,
+                average_loss=progress.average_loss,
                 rate=learning_rate(net, self.iteration, seed=self.seed),
                 seconds=time.monotonic() - began - step.waited_s,
                 images=self.iteration * net.images_per_iteration,
-                hours_left=self._hours_left,
-                next_map=self.maps.next_after(self._map_iteration) if self.maps.every else None,
-                last_map=self.last_map,
-                best_map=self.best_map,
+                hours_left=progress.hours_left,
+                next_map=self.maps.next_after(self.position.last_map) if self.maps.every else None,
+                last_map=progress.last_map,
+                best_map=progress.best_map,
                 iou_threshold=self.iou_threshold,
             )
         )
 
     def _measure_map(self) -> None:
-        if not self.maps.is_due(self.iteration, last=self._map_iteration):
-            return
-        self._map_iteration = self.iteration
         if self.coefficient:
             net = self.network.net
             self.callbacks.emit(NetworkResized(net.width, net.height, self.coefficient, is_initial=True))
         self.network.eval()
-        self.last_map = self.callbacks.measure_map()
+        measured = self.callbacks.measure_map()
         self.network.train()
-        is_best = self.last_map >= self.best_map
-        self.best_map = max(self.best_map, self.last_map)
-        self.callbacks.emit(MapMeasured(self.iteration, self.last_map, self.iou_threshold, is_best))
+        is_best = self.progress.add_map(measured)
+        self.callbacks.emit(MapMeasured(self.iteration, measured, self.iou_threshold, is_best))
         if is_best:
-            self.callbacks.save("best")
-
-    def _estimate(self, began: float) -> None:
-        """Update the hours left from the time of this iteration, mAP included."""
-        remaining = (self.network.net.max_batches - self.iteration) * (time.monotonic() - began) / 3600
-        if self._hours_left < 0:
-            self._hours_left = remaining
-        else:
-            self._hours_left += _ETA_SMOOTHING * (remaining - self._hours_left)
-
-
-def _used_rows(truths: Tensor) -> Tensor:
-    """Return the truths (B, T, 5) without rows that no picture uses: the loss compares every anchor with every row."""
-    return truths[:, : max(int((truths[..., 0] != 0).sum(1).max()), 1)]
-
-
-def _to_device(images: Tensor, device: torch.device) -> Tensor:
-    """Return (B, C, H, W) float32 in 0..1, in the memory order that suits the device, for bytes in the same shape."""
-    images = images.to(device, non_blocking=True)
-    order = torch.channels_last if device.type == "cpu" else torch.contiguous_format
-    return images.to(torch.float32, memory_format=order).div_(255)
-
-
-def _scalars(loss: HeadLoss) -> Tensor:
-    """Return the figures as one (8,) tensor on the device; the delta, by far the largest part, is left behind."""
-    figures = (
-        loss.cost,
-        loss.average_iou,
-        loss.count,
-        loss.class_loss,
-        loss.iou_loss,
-        loss.total_loss,
-        loss.rewritten,
-        loss.assigned,
-    )
-    return torch.stack([figure.float() for figure in figures])
+            self._save("best")

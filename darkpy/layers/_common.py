@@ -5,7 +5,6 @@ from typing import Self
 
 from darkpy.cfg.options import Options
 
-_WITHOUT_EFFECT = {"dont_update": "0", "burnin_update": "0", "train_only_bn": "0", "clip": "0", "onlyforward": "0"}
 _REFUSED = ("dontload", "dontloadscales")  # they change which bytes of a weights file belong to which layer
 
 
@@ -15,6 +14,10 @@ class CommonOptions:
 
     learning_rate: float  # factor of the net's rate
     stopbackward: int  # 1: nothing before this layer trains; n > 1: not before iteration n
+    dont_update: int = 0  # updates that are left out at the start; their gradients go on adding up
+    burnin_update: int = 0  # the same, in multiples of burn_in
+    train_only_bn: bool = False  # up to this layer only batch norm's running statistics change
+    onlyforward: bool = False  # no gradient reaches this layer or passes it
 
     @classmethod
     def parse(cls, options: Options) -> Self:
@@ -23,10 +26,6 @@ class CommonOptions:
         Raises:
             CfgError: If one cannot be obeyed in this version.
         """
-        for key, neutral in _WITHOUT_EFFECT.items():
-            value = options.text(key, neutral)
-            if value != neutral:
-                options.notes.append(f"{options.where} {key}={value} has no effect in this version of darkpy.")
         for key in _REFUSED:
             if options.flag(key):
                 options.fail(
@@ -35,4 +34,8 @@ class CommonOptions:
         return cls(
             learning_rate=options.real("learning_rate", 1.0),
             stopbackward=options.integer("stopbackward", 0, at_least=0),
+            dont_update=options.integer("dont_update", 0),
+            burnin_update=options.integer("burnin_update", 0),
+            train_only_bn=options.flag("train_only_bn"),
+            onlyforward=options.flag("onlyforward"),
         )

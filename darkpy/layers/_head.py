@@ -1,11 +1,15 @@
 """What a detection head does beside being a layer: its loss, its boxes, and what it asks of the data."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
 from darkpy.structures import NmsRule
+
+# Takes a head's delta (B, A, 5 + classes), returns it with some values set to 0.
+DeltaFilter = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,24 @@ class Head(Protocol):
     normalizers: tuple[float, float, float]  # iou, objectness, class: as printed
     detailed: bool  # show_details
 
-    def loss(self, x: Tensor, truths: Tensor, network_size: tuple[int, int]) -> HeadLoss:
-        """Return the loss of a head's input (B, C, H, W) for truths (B, T, 5); network width, height in pixels."""
+    def loss(
+        self,
+        x: Tensor,
+        truths: Tensor,
+        network_size: tuple[int, int],
+        *,
+        keep: DeltaFilter | None = None,
+        adversarial: bool = False,
+    ) -> HeadLoss:
+        """Return the loss of a head's input.
+
+        Args:
+            x: (B, C, H, W).
+            truths: (B, T, 5).
+            network_size: Width, height in pixels.
+            keep: Takes values out of the delta before anything is computed from it.
+            adversarial: Delta that turns the picture against what the head finds (``adversarial_lr``).
+        """
 
     def boxes(self, output: Tensor, network_size: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
         """Return boxes (B, N, 4), objectness (B, N), class scores (B, N, classes) of an output, in array order."""

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from darkpy.boxes import IOU_KINDS, giou, iou, iou_matrix
+from darkpy.layers._adversarial import against
 from darkpy.layers._box_gradient import box_gradient
-from darkpy.layers._head import HeadLoss
+from darkpy.layers._head import DeltaFilter, HeadLoss
 
 _MATCHING_CLASS_SCORE = 0.25  # a cell without any class score above it is never spared as a good match
 _DENSE_LIMIT = 1 << 24  # IoU values held at once
@@ -113,19 +114,21 @@ class YoloLoss:
         self.class_map = None if rules.class_map is None else torch.tensor(rules.class_map, device=x.device)
         self.touched: list[Tensor] = []  # flat anchors with box and class deltas
 
-    def evaluate(self) -> HeadLoss:
-        """Return the deltas and the printed figures."""
-        written = self._every_anchor()
+    def evaluate(self, *, keep: DeltaFilter | None = None, adversarial: bool = False) -> HeadLoss:
+        """Return the deltas and the printed figures; the arguments are those of ``Head.loss``."""
+        written = self._every_anchor(adversarial=adversarial)
         assignments = self._assign()
         ious, losses = self._ious(assignments)
         rewritten = self._boxes_and_classes(assignments)
         if self.rules.iou_thresh < 1:
             self._average_boxes()
+        if keep is not None:
+            self.delta = keep(self.delta)
         return self._figures(ious, losses, written + assignments.image.numel(), rewritten)
 
     # --- every anchor of the grid -------------------------------------------------------------------------------
 
-    def _every_anchor(self) -> int:
+    def _every_anchor(self, *, adversarial: bool) -> int:
         """Set the objectness deltas of all anchors; return how many boxes ``truth_thresh`` assigned."""
         rules, objectness = self.rules, self.output[..., 4]
         best, best_truth = self._best_iou()
@@ -137,6 +140,8 @@ class YoloLoss:
         else:
             spared = torch.zeros_like(down)
         self.delta[..., 4] = torch.where(match > rules.ignore_thresh, spared, down)
+        if adversarial:
+            self.delta = against(self.output, self.boxes, self.delta, match <= rules.ignore_thresh)
         if rules.truth_thresh >= 1:
             return 0
         return self._overwhelming_truths(best, best_truth)

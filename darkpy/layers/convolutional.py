@@ -13,6 +13,7 @@ from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
 from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._guard import guarded_input, guarded_output
 
 EPSILON = 1e-5  # inside the root, as cuDNN's
 MOMENTUM = 0.01  # rolling = 0.99 rolling + 0.01 new
@@ -29,7 +30,9 @@ _LATER = (
     "stretch_sway",
     "flipped",
 )
-_WITHOUT_EFFECT = ("bin_output", "grad_centr", "reverse", "coordconv", "stream", "wait_stream", "dot", "angle")
+_FEW_CHANNELS = 16  # below it oneDNN's 1x1 convolution with a stride writes past a buffer (torch 2.14, CPU)
+_CENTRALIZED = 32  # weights of a filter: the GPU build centralises only filters of a multiple of these
+_WITHOUT_EFFECT = ("bin_output", "reverse", "coordconv", "stream", "wait_stream", "dot", "angle")
 
 
 class Convolution(nn.Module):
@@ -38,11 +41,15 @@ class Convolution(nn.Module):
     def __init__(self, spec: "ConvolutionalSpec", in_channels: int) -> None:
         super().__init__()
         self.stride = (spec.stride_y, spec.stride_x)
+        self.thinned = (1, 1)  # step between the pixels that are read at all
+        if spec.size == 1 and spec.pad == 0 and in_channels < _FEW_CHANNELS:
+            self.stride, self.thinned = self.thinned, self.stride
         self.padding = spec.pad * spec.dilation
         self.dilation = spec.dilation
         self.groups = spec.groups
         self.activation = ACTIVATIONS[spec.activation]
         self.is_normalized = spec.batch_normalize
+        self.guards = False  # try_fix_nan
         fan_in = spec.size * spec.size * in_channels // spec.groups
         bound = math.sqrt(2 / fan_in)
         shape = (spec.filters, in_channels // spec.groups, spec.size, spec.size)
@@ -57,11 +64,15 @@ class Convolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, filters, H', W') for (B, C, H, W)."""
+        if self.guards:
+            x = guarded_input(x)
+        if self.thinned != (1, 1):
+            x = x[:, :, :: self.thinned[0], :: self.thinned[1]]
         bias = None if self.is_normalized else self.bias
         x = F.conv2d(x, self.weight, bias, self.stride, self.padding, self.dilation, self.groups)
         if self.is_normalized:
             x = self._normalize(x)
-        return self.activation(x)
+        return guarded_output(self.activation(x)) if self.guards else self.activation(x)
 
     def _normalize(self, x: Tensor) -> Tensor:
         if self.training and x.shape[0] * x.shape[2] * x.shape[3] == 1:  # one value a channel: torch refuses that
@@ -102,6 +113,8 @@ class ConvolutionalSpec:
     dilation: int
     batch_normalize: bool
     activation: str
+    clip: float = 0.0  # bound of the weights after an update; 0 for none
+    grad_centr: bool = False
 
     @classmethod
     def parse(cls, options: Options) -> Self:
@@ -137,6 +150,8 @@ class ConvolutionalSpec:
             dilation=1 if size == 1 else dilation,
             batch_normalize=normalize != 0,
             activation=read_activation(options, "logistic", loud=True),
+            clip=options.real("clip", 0.0, at_least=0.0),
+            grad_centr=options.flag("grad_centr"),
         )
 
     def sources(self, index: int) -> tuple[int, ...]:
@@ -176,9 +191,12 @@ class ConvolutionalSpec:
 
     def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
         assert isinstance(module, Convolution)
-        rules = [(module.weight, ParameterRule(decay=True)), (module.bias, ParameterRule())]
+        centralize = self.grad_centr and self.batch_normalize and module.weight[0].numel() % _CENTRALIZED == 0
+        of_weights = ParameterRule(decay=True, clip=self.clip, centralize=centralize, of_convolution=True)
+        other = ParameterRule(of_convolution=True)
+        rules = [(module.weight, of_weights), (module.bias, other)]
         if self.batch_normalize:
-            rules.append((module.scale, ParameterRule()))
+            rules.append((module.scale, other))
         return rules
 
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:

@@ -12,7 +12,7 @@ from darkpy.cfg.options import Options
 from darkpy.cfg.text import read_lines
 from darkpy.errors import CfgError
 from darkpy.layers._base import ParameterRule, Shape, WrongChannels, layer, previous
-from darkpy.layers._head import DataRule, HeadLoss
+from darkpy.layers._head import DataRule, DeltaFilter, HeadLoss
 from darkpy.layers._yolo_loss import YoloLoss, YoloRules, activate, decode, to_anchors
 from darkpy.structures import NmsRule
 
@@ -48,9 +48,17 @@ class Yolo(nn.Module):
         output = activate(to_anchors(x, len(self.rules.mask)), self.rules)
         return output.reshape(x.shape[0], x.shape[2], x.shape[3], -1).permute(0, 3, 1, 2)
 
-    def loss(self, x: Tensor, truths: Tensor, network_size: tuple[int, int]) -> HeadLoss:
+    def loss(
+        self,
+        x: Tensor,
+        truths: Tensor,
+        network_size: tuple[int, int],
+        *,
+        keep: DeltaFilter | None = None,
+        adversarial: bool = False,
+    ) -> HeadLoss:
         """Return the loss of the head's input for truths (B, T, 5)."""
-        return YoloLoss(x, truths, self.rules, network_size).evaluate()
+        return YoloLoss(x, truths, self.rules, network_size).evaluate(keep=keep, adversarial=adversarial)
 
     def boxes(self, output: Tensor, network_size: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
         """Return boxes (B, N, 4), objectness (B, N), class scores (B, N, classes): cell by cell, then by mask."""

@@ -13,6 +13,7 @@ from darkpy.events import (
     Event,
     HeadTrained,
     IterationTrained,
+    Line,
     MapMeasured,
     NetworkResized,
     Note,
@@ -38,8 +39,9 @@ class Console:
     def __call__(self, event: Event) -> None:
         """Print an event."""
         match event:
-            case Note():
-                self._note(event.text)
+            case Note() | Line():
+                show = self._note if isinstance(event, Note) else self._print
+                show(event.text)
             case NetworkResized():
                 self._print(resize_lines(event))
             case BatchLoaded():

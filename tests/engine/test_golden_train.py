@@ -103,7 +103,8 @@ class Run:
                 )
                 self.costs.append(float(sum(loss.cost for loss in losses.values())) / len(losses))
                 self.mini_batch += 1
-            update.step(rate=learning_rate(net, iteration + 1), images=net.images_per_iteration)
+            rate = learning_rate(net, iteration + 1)
+            update.step(rate=rate, images=net.images_per_iteration, iteration=iteration + 1)
 
     def errors(self) -> dict[str, float]:
         """Each figure's distance from the reference's, over its tolerance."""

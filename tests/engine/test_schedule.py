@@ -13,6 +13,7 @@ from darkpy.cfg.options import Options
 from darkpy.engine.schedule import (
     CheckpointSchedule,
     MapSchedule,
+    Position,
     SizeSchedule,
     learning_rate,
     plan_iterations,
@@ -127,7 +128,7 @@ def test_map_interval() -> None:
 
 def test_plan_changes_size_every_ten_turns_and_returns_to_its_own_after_map() -> None:
     maps = MapSchedule(every=25, burn_in=0, max_batches=10_000)
-    plan = list(islice(plan_iterations(sizes(416), maps, start=7), 60))
+    plan = list(islice(plan_iterations(sizes(416), maps, start=Position.at_start(sizes(416), completed=7)), 60))
     assert [planned.completed for planned in plan] == list(range(7, 67))
     assert [index for index, planned in enumerate(plan) if planned.is_new_size] == [0, 10, 20, 30, 40, 50]
     assert (plan[0].width, plan[9].width) == (608, 608)
@@ -135,7 +136,8 @@ def test_plan_changes_size_every_ten_turns_and_returns_to_its_own_after_map() ->
 
 
 def test_plan_without_random_keeps_one_size() -> None:
-    plan = list(plan_iterations(sizes(416, coefficient=0, max_batches=30), MapSchedule(10, 0, 30), start=0))
+    fixed = sizes(416, coefficient=0, max_batches=30)
+    plan = list(plan_iterations(fixed, MapSchedule(10, 0, 30), start=Position.at_start(fixed)))
     assert len(plan) == 30
     assert {(planned.width, planned.height, planned.is_new_size) for planned in plan} == {(416, 416, False)}
 

@@ -20,10 +20,12 @@ def test_values_are_read() -> None:
     assert parse(learning_rate=0.5, stopbackward=800) == (CommonOptions(learning_rate=0.5, stopbackward=800), [])
 
 
-@pytest.mark.parametrize("key", ["dont_update", "burnin_update", "train_only_bn", "clip", "onlyforward"])
-def test_what_has_no_effect_is_said_once_and_only_if_set(key: str) -> None:
-    assert parse(**{key: 2})[1] == [f"x.cfg:10: [maxpool] {key}=2 has no effect in this version of darkpy."]
-    assert parse(**{key: 0})[1] == []
+def test_what_decides_on_updates_is_read_without_a_note() -> None:
+    common, notes = parse(dont_update=3, burnin_update=2, train_only_bn=1, onlyforward=1)
+    assert (common.dont_update, common.burnin_update) == (3, 2)
+    assert common.train_only_bn
+    assert common.onlyforward
+    assert notes == []
 
 
 @pytest.mark.parametrize("key", ["dontload", "dontloadscales"])

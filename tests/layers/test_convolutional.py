@@ -143,9 +143,9 @@ def test_only_weights_decay() -> None:
     spec, module = conv({"batch_normalize": 1})
     rules = {id(parameter): rule for parameter, rule in spec.parameter_rules(module)}
     assert rules == {
-        id(module.weight): ParameterRule(decay=True),
-        id(module.bias): ParameterRule(),
-        id(module.scale): ParameterRule(),
+        id(module.weight): ParameterRule(decay=True, of_convolution=True),
+        id(module.bias): ParameterRule(of_convolution=True),
+        id(module.scale): ParameterRule(of_convolution=True),
     }
 
 
@@ -272,3 +272,47 @@ def test_one_value_a_channel_is_normalised_to_its_shift() -> None:
     out.sum().backward()
     assert module.weight.grad.abs().max() == 0
     assert module.bias.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("channels", [3, 32])
+def test_a_1x1_convolution_with_a_stride_is_torchs(channels: int) -> None:
+    """With few channels the pixels are picked first: torch's own way corrupts memory on a CPU in channels_last."""
+    values = {"size": 1, "stride_x": 2, "stride_y": 3, "filters": 21, "activation": "linear", "batch_normalize": 0}
+    spec = ConvolutionalSpec.parse(sections.options("convolutional", values))
+    module = spec.build([Shape(channels, 13, 10)])
+    x = torch.rand(2, channels, 13, 10, generator=torch.Generator().manual_seed(0))
+    expected = torch.nn.functional.conv2d(x, module.weight, module.bias, (3, 2))
+    found = module(x.contiguous(memory_format=torch.channels_last))
+    assert found.shape[1:] == spec.output_shape([Shape(channels, 13, 10)])
+    torch.testing.assert_close(found, expected)
+    ours, theirs = (torch.autograd.grad(y.square().sum(), module.weight)[0] for y in (found, expected))
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_what_an_update_does_to_the_weights_is_read_without_a_note() -> None:
+    """A36: keys of stock cfgs are accepted and obeyed."""
+    options = sections.options(
+        "convolutional",
+        {
+            "clip": 0.5,
+            "grad_centr": 1,
+            "filters": 2,
+            "size": 1,
+            "stride": 1,
+            "activation": "linear",
+            "batch_normalize": 1,
+        },
+    )
+    spec = ConvolutionalSpec.parse(options)
+    assert options.notes == []
+    assert (spec.clip, spec.grad_centr) == (0.5, True)
+    for channels, is_centralized in ((32, True), (27, False)):
+        module = spec.build([Shape(channels, 4, 4)])
+        (_, rule), *others = spec.parameter_rules(module)
+        assert (rule.clip, rule.centralize) == (0.5, is_centralized)
+        assert all((other.clip, other.centralize) == (0, False) for _, other in others)
+
+
+def test_a_bound_below_0_is_refused() -> None:
+    with pytest.raises(CfgError, match=r"clip=-1: must be at least 0"):
+        conv({"clip": -1})

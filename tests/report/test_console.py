@@ -9,6 +9,7 @@ from darkpy.events import (
     Event,
     HeadTrained,
     IterationTrained,
+    Line,
     MapMeasured,
     NetworkResized,
     Note,
@@ -62,6 +63,7 @@ def printed(*events: Event) -> tuple[str, str]:
             "101/215: loss=0.0 map=1.00 best=1.00 hours left=0.0\n"
             " 101: 0.000045, 0.000045 avg loss, 0.000000 rate, 0.017224 seconds, 404 images, 0.002539 hours left\n",
         ),
+        (Line(" EMA initialization "), " EMA initialization \n"),
         (
             TrainingEnded(600, interrupted=False),
             "If you want to train from the beginning, then use flag in the end of training command: -clear \n",
