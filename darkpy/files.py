@@ -29,3 +29,11 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def free_name(path: Path) -> Path:
+    """Return the first of ``NAME.1.SUFFIX``, ``NAME.2.SUFFIX``, ... that is not taken."""
+    number = 1
+    while (free := path.with_name(f"{path.stem}.{number}{path.suffix}")).exists():
+        number += 1
+    return free

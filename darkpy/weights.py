@@ -4,9 +4,12 @@ Layout: int32 major, minor, revision; the images seen (uint64, or uint32 before 
 by layer in the order of each spec's ``blobs``. Little-endian, without names, lengths or checksum.
 """
 
+import hashlib
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -130,14 +133,42 @@ def save_weights(network: Network, path: Path, *, seen: int, layers: int | None 
     """
     try:
         with replaced(path) as file:
-            file.write(struct.pack("<iiiQ", *_VERSION, seen))
-            for plan, module in zip(network.blueprint.layers[:layers], network.layers, strict=False):
-                for blob in plan.spec.blobs(module):
-                    file.write(_bytes(blob))
+            write_weights(network, file, seen=seen, layers=layers)
     except OSError as error:
-        raise WeightsError(
-            f"{path}: cannot write weights: {error.strerror or error}. Free space, or set another backup folder."
-        ) from error
+        raise cannot_write(path, error) from error
+
+
+def write_weights(network: Network, file: BinaryIO, *, seen: int, layers: int | None = None) -> str:
+    """Write the bytes of a weights file; return their SHA-256 in hexadecimal digits.
+
+    Args:
+        network: The network.
+        file: Where to.
+        seen: Images that trained it.
+        layers: Write only the first so many layers; None for all.
+
+    Raises:
+        OSError: If they cannot be written.
+    """
+    digest = hashlib.sha256()
+    for part in _parts(network, seen=seen, layers=layers):
+        file.write(part)
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def cannot_write(path: Path, error: OSError) -> WeightsError:
+    """Return what to tell of a weights file that cannot be written."""
+    return WeightsError(
+        f"{path}: cannot write weights: {error.strerror or error}. Free space, or set another backup folder."
+    )
+
+
+def _parts(network: Network, *, seen: int, layers: int | None) -> Iterator[bytes]:
+    yield struct.pack("<iiiQ", *_VERSION, seen)
+    for plan, module in zip(network.blueprint.layers[:layers], network.layers, strict=False):
+        for blob in plan.spec.blobs(module):
+            yield _bytes(blob)
 
 
 def _bytes(blob: Tensor) -> bytes:

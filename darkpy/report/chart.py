@@ -7,7 +7,8 @@ loss falls by powers of ten: its top is ``max_chart_loss`` of [net], its bottom 
 import os
 import sys
 from array import array
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,11 @@ class _History:
     iterations: "array[float]" = field(default_factory=lambda: array("d"))  # 8 bytes a value: runs are long
     losses: "array[float]" = field(default_factory=lambda: array("d"))
     averages: "array[float]" = field(default_factory=lambda: array("d"))
-    map_iterations: list[int] = field(default_factory=list)
-    maps: list[float] = field(default_factory=list)  # 0..1
+    map_iterations: "array[float]" = field(default_factory=lambda: array("d"))
+    maps: "array[float]" = field(default_factory=lambda: array("d"))  # 0..1
+
+
+_CURVES = tuple(curve.name for curve in fields(_History))
 
 
 class Chart:
@@ -70,6 +74,15 @@ class Chart:
             case TrainingEnded():
                 self._save()
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what was drawn so far, for a later process, by names such as ``chart.losses``."""
+        return {f"chart.{name}": np.array(getattr(self._history, name), dtype=np.float64) for name in _CURVES}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what ``state`` returned; curves that are missing begin anew."""
+        if all(f"chart.{name}" in state for name in _CURVES):
+            self._history = _History(*(array("d", state[f"chart.{name}"].tolist()) for name in _CURVES))
+
     def plot(self) -> Plot | None:
         """Return what there is to draw, or None before the first iteration."""
         latest, history = self._latest, self._history
@@ -82,7 +95,7 @@ class Chart:
             max_loss=self._max_loss,
             losses=some_of(history.iterations, history.losses, most=_MOST_DOTS),
             averages=means_of(history.iterations, history.averages, most=_MOST_VERTICES),
-            maps=Curve(np.array(history.map_iterations, dtype=float), np.array(history.maps)),
+            maps=Curve(np.array(history.map_iterations), np.array(history.maps)),
             map_name=f"mAP@{self._iou_threshold:.2f}",
         )
 

@@ -1,4 +1,9 @@
-"""The backup folder: which files a run writes there, checked before it begins."""
+"""The backup folder: checked before a run begins; what is written there never leaves less than was there before.
+
+``NAME_last.weights`` and ``NAME_last.state`` are a pair. At every moment one state file belongs to the weights on disk:
+the new weights are complete before the new state gets its name, and the state that it replaces is kept as
+``NAME_last.state.old`` until the new weights have theirs.
+"""
 
 import os
 import sys
@@ -6,21 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from darkpy.cfg.datafile import DataFile
-from darkpy.errors import DataError
-from darkpy.events import Sink, WeightsSaved
+from darkpy.errors import DataError, StateError, WeightsError
+from darkpy.events import Line, Sink, WeightsSaved
+from darkpy.files import replaced
 from darkpy.network import Network
-from darkpy.weights import save_weights
+from darkpy.state import RunState, file_hash, weights_hash_in, write_state
+from darkpy.weights import cannot_write, save_weights, write_weights
 
 _DEFAULT = "backup"
 
 
-def base_name(cfg: Path) -> str:
-    """Return what weights and charts of a cfg are named after: its name up to the first dot, as in darknet."""
-    return cfg.name.partition(".")[0]
-
-
-def backup_folder(data: DataFile, cfg: Path) -> Path:
-    """Return the folder for weights; it is made if need be. Names that other runs may share are told on stderr.
+def backup_folder(data: DataFile) -> Path:
+    """Return the folder for weights; it is made if need be.
 
     Raises:
         DataError: If it cannot be made or written to.
@@ -38,34 +40,107 @@ def backup_folder(data: DataFile, cfg: Path) -> Path:
         ) from error
     if not os.access(folder, os.W_OK):
         raise DataError(f"{data.asked_by('backup')}: the folder {folder} cannot be written. Name another one.")
-    _tell_shared_names(folder, cfg)
     return folder
 
 
-def _tell_shared_names(folder: Path, cfg: Path) -> None:
-    base = base_name(cfg)
-    if base == cfg.stem:
+class Saver:
+    """Writes a run's weights files, and the state beside the last one.
+
+    Args:
+        network: Whose weights.
+        folder: The backup folder; one that vanished is made again.
+        name: What the files are named after.
+        seen: Images that trained the weights, asked at each save.
+        state: What the run needs to go on exactly, asked at each save; None if there is nothing exact to tell.
+        emit: Told of each file.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        folder: Path,
+        name: str,
+        *,
+        seen: Callable[[], int],
+        state: Callable[[], RunState | None],
+        emit: Sink,
+    ) -> None:
+        self.network = network
+        self.folder = folder
+        self.name = name
+        self.seen = seen
+        self.state = state
+        self.emit = emit
+
+    def __call__(self, suffix: str) -> None:
+        """Write ``NAME_SUFFIX.weights``, and ``NAME_last.state`` for the suffix ``last``.
+
+        Raises:
+            WeightsError: If they cannot be written; older ones are untouched.
+        """
+        path = self.folder / f"{self.name}_{suffix}.weights"
+        self.emit(WeightsSaved(path))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        state = self.state() if suffix == "last" else None
+        if state is None:
+            save_weights(self.network, path, seen=self.seen())
+        else:
+            save_pair(self.network, path, state, seen=self.seen())
+        if suffix == "ema":
+            self.emit(Line(f" EMA weights are saved to the file: {path} "))
+
+    def finish(self, suffix: str) -> None:
+        """Write as ``__call__`` does; if the folder refuses, into the working directory rather than not at all.
+
+        Raises:
+            WeightsError: If that was needed, or failed too.
+        """
+        try:
+            self(suffix)
+        except WeightsError as error:
+            rescued = Path(f"{self.name}_{suffix}.weights")
+            if rescued.exists() or self.folder.resolve() == Path.cwd():
+                raise
+            save_weights(self.network, rescued, seen=self.seen())
+            raise WeightsError(f"{error} The weights are in {rescued.resolve()}, without a state.") from error
+
+
+def save_pair(network: Network, path: Path, state: RunState, *, seen: int) -> None:
+    """Write a weights file and the state that belongs to it; both or neither, and the state is there first.
+
+    Args:
+        network: The network.
+        path: The weights file.
+        state: What else the run knows.
+        seen: Images that trained the weights.
+
+    Raises:
+        WeightsError: If one cannot be written; the former pair is untouched.
+    """
+    state_path = path.with_suffix(".state")
+    try:
+        with replaced(path) as file:
+            weights_hash = write_weights(network, file, seen=seen)
+            _keep_former(state_path, path)
+            write_state(state_path, state, weights_hash=weights_hash)
+        former_state(state_path).unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def former_state(state_path: Path) -> Path:
+    """Return where the state before the last one is kept while the new pair is incomplete."""
+    return state_path.with_name(f"{state_path.name}.old")
+
+
+def _keep_former(state_path: Path, weights: Path) -> None:
+    """Move the state of the weights on disk out of the way; one that belongs to other weights may be replaced."""
+    try:
+        belongs = weights_hash_in(state_path) == file_hash(weights)
+    except (OSError, StateError):
         return
-    print(
-        f"{cfg.name}: weights are named {base}_*.weights, as darknet cuts the name at its first dot.", file=sys.stderr
-    )
-    existing = sorted(folder.glob(f"{base}_*.weights"))
-    if existing:
-        print(
-            f"Warning: {folder} has {len(existing)} such files ({existing[0].name}, ...), perhaps of another cfg; they "
-            "will be overwritten. Set another backup folder to keep them.",
-            file=sys.stderr,
-        )
-
-
-def saver(
-    network: Network, folder: Path, cfg: Path, *, iteration: Callable[[], int], emit: Sink
-) -> Callable[[str], None]:
-    """Return the function that writes the weights file with a suffix, such as ``last``."""
-
-    def save(suffix: str) -> None:
-        path = folder / f"{base_name(cfg)}_{suffix}.weights"
-        emit(WeightsSaved(path))
-        save_weights(network, path, seen=iteration() * network.net.images_per_iteration)
-
-    return save
+    if belongs:
+        os.replace(state_path, former_state(state_path))

@@ -1,4 +1,4 @@
-"""Ctrl-C during training: the first asks the run to end after its iteration, the second ends the process at once."""
+"""Ctrl-C and SIGTERM during training: the first asks the run to end after its iteration, the second ends it at once."""
 
 import signal
 import sys
@@ -6,31 +6,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
+
 
 class StopRequest:
-    """Whether the user asked to stop."""
+    """Whether the user, or the system, asked to stop."""
 
     def __init__(self) -> None:
-        self.is_set = False
+        self.signal: int | None = None
 
     def __call__(self) -> bool:
         """Return whether to stop."""
-        return self.is_set
+        return self.signal is not None
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status that tells of the signal: 130 after Ctrl-C, 143 after SIGTERM; 0 without one."""
+        return 0 if self.signal is None else 128 + self.signal
 
 
 @contextmanager
-def stop_on_interrupt() -> Iterator[StopRequest]:
-    """Catch Ctrl-C inside the block; the former handler is back afterwards."""
-    request = StopRequest()
+def stop_on_signals(request: StopRequest) -> Iterator[None]:
+    """Let the signals set the request inside the block; the former handlers are back afterwards."""
 
-    def handle(_: int, __: FrameType | None) -> None:
-        if request.is_set:
+    def handle(number: int, _: FrameType | None) -> None:
+        if request.signal is not None:
             raise KeyboardInterrupt
-        request.is_set = True
-        print("Stopping after this iteration; press Ctrl-C again to stop at once.", file=sys.stderr, flush=True)
+        request.signal = number
+        again = "press Ctrl-C again" if number == signal.SIGINT else "send the signal again"
+        print(f"Stopping after this iteration; {again} to stop at once.", file=sys.stderr, flush=True)
 
-    before = signal.signal(signal.SIGINT, handle)
+    before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
-        yield request
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -12,16 +12,22 @@ from darkpy.data.index import read_image_list
 from darkpy.data.labels import survey
 from darkpy.data.loader import AugmentSpec, Request, evaluation_batches
 from darkpy.engine.schedule import PlannedIteration
-from darkpy.errors import DataError
+from darkpy.errors import CfgError, DataError
 from darkpy.evaluation.evaluator import measure_map
 from darkpy.network import Network
 from darkpy.report.map_report import map_heading, map_lines
-from darkpy.structures import Problem
+from darkpy.structures import EvaluationBatch, MapResult, Problem
 from darkpy.tasks._classes import class_names, difficult_list, tell_other_classes
 from darkpy.tasks._network import say
+from darkpy.tasks._training_setup import is_out_of_memory
 
 _MAP_BATCH = 8  # pictures of one forward pass of mAP
 _MOST_WORKERS = 8
+SHOW_IMGS_NOTE = (
+    "-show_imgs: every training picture is saved here with its boxes, as aug_ITERATION_ROW_SEED.jpg; "
+    "no window is opened."
+)
+_MIXUP, _CUTMIX, _MOSAIC, _CUTMIX_MOSAIC = 1, 2, 3, 4  # darknet's modes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +80,54 @@ def augmentation(network: Network) -> AugmentSpec:
     """Return what the loader does with pictures: [net]'s colours, the last head's geometry."""
     net = network.net
     rule = network.last_head.data_rule
+    mode = _mixing(net)
     return AugmentSpec(
         jitter=rule.jitter,
         resize=rule.resize,
         hue=net.hue,
         saturation=net.saturation,
         exposure=net.exposure,
+        blur=net.blur,
+        gaussian_noise=net.gaussian_noise,
         flip=net.flip,
-        mosaic=net.mosaic,
+        mosaic=mode in (_MOSAIC, _CUTMIX_MOSAIC),
         mosaic_bound=net.mosaic_bound,
-        letter_box=net.letter_box and not net.mosaic,
+        mixup=mode == _MIXUP,
+        letter_box=net.letter_box,
         max_boxes=rule.max_boxes,
         classes=rule.classes,
         channels=net.channels,
         images_per_iteration=net.images_per_iteration,
     )
+
+
+def _mixing(net: NetSpec) -> int:
+    """Return how darknet mixes pictures: 0 not, 1 mixup, 2 cutmix, 3 mosaic, 4 both of these."""
+    if net.cutmix:
+        return _CUTMIX_MOSAIC if net.mosaic else _CUTMIX
+    return _MOSAIC if net.mosaic else net.mixup
+
+
+def tell_augmentation(net: NetSpec, cfg: Path) -> None:
+    """Say once which keys of augmentation shut each other out, and what a detector's training makes of them.
+
+    Raises:
+        CfgError: If mixup names no mode; darknet crashes then.
+    """
+    mode = _mixing(net)
+    has_mosaic = mode in (_MOSAIC, _CUTMIX_MOSAIC)
+    if not 0 <= mode <= _CUTMIX_MOSAIC:
+        raise CfgError(
+            f"{cfg}: [net] mixup={mode}: no such mode: 0 is none, 1 mixup, 2 cutmix, 3 mosaic, 4 cutmix with mosaic. "
+            "Set mixup=1, or leave it out."
+        )
+    if mode in (_CUTMIX, _CUTMIX_MOSAIC):
+        print("\n cutmix=1 - isn't supported for Detector (use cutmix=1 only for Classifier) ", flush=True)
+        say(f"{cfg}: cutmix is left out: training {'uses mosaic alone' if has_mosaic else 'mixes no pictures'}.")
+    if net.mixup and mode != net.mixup:
+        say(f"{cfg}: mixup={net.mixup} has no effect beside {'mosaic' if net.mosaic else 'cutmix'}=1, as in darknet.")
+    if has_mosaic and net.letter_box:
+        say(f"{cfg}: mosaic=1 with letter_box=1: training uses mosaic without letter_box, mAP keeps letter_box.")
 
 
 def requests(net: NetSpec, plan: Iterator[PlannedIteration]) -> Iterator[Request]:
@@ -125,27 +164,43 @@ def measure_and_print(
     workers: int,
     on_problem: Callable[[Problem], None],
 ) -> float:
-    """Measure and print mAP of the network as it stands, at its own size; return it (0..1)."""
-    net = network.net
+    """Measure and print mAP of the network as it stands, at its own size; return it (0..1).
+
+    It runs in the training network, one picture at a time where there is no memory for more.
+    """
     print(map_heading(network.detection_layers), end="", flush=True)
-    result = measure_map(
-        network,
-        evaluation_batches(
-            lists.valid,
-            width=net.width,
-            height=net.height,
-            channels=net.channels,
-            letter_box=net.letter_box,
-            classes=network.classes,
-            batch=_MAP_BATCH,
-            workers=min(workers, len(lists.valid) // (2 * _MAP_BATCH)),
-            difficult=lists.difficult,
-        ),
-        device=next(network.parameters()).device,
-        threshold=threshold,
-        iou_threshold=iou_threshold,
-        letter_box=net.letter_box,
-        on_problem=on_problem,
-    )
+
+    def measured(batch: int) -> MapResult:
+        return measure_map(
+            network,
+            _valid_batches(network.net, lists, classes=network.classes, batch=batch, workers=workers),
+            device=next(network.parameters()).device,
+            threshold=threshold,
+            iou_threshold=iou_threshold,
+            letter_box=network.net.letter_box,
+            on_problem=on_problem,
+        )
+
+    try:
+        result = measured(_MAP_BATCH)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        say(f"Note: no memory for {_MAP_BATCH} pictures at a time; mAP is measured one by one.")
+        result = measured(1)
     print(map_lines(result, lists.names), end="", flush=True)
     return result.mean_average_precision
+
+
+def _valid_batches(net: NetSpec, lists: Lists, *, classes: int, batch: int, workers: int) -> Iterator[EvaluationBatch]:
+    return evaluation_batches(
+        lists.valid,
+        width=net.width,
+        height=net.height,
+        channels=net.channels,
+        letter_box=net.letter_box,
+        classes=classes,
+        batch=batch,
+        workers=min(workers, len(lists.valid) // (2 * batch)),
+        difficult=lists.difficult,
+    )

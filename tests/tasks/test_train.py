@@ -1,104 +1,36 @@
 """Whole runs of `detector train` on a few tiny pictures."""
 
+import os
 import re
 import signal
-import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import cv2
-import numpy as np
 import pytest
+import torch
+from training_project import Project, losses, seen
 
+from darkpy.cfg.net import NetSpec
+from darkpy.cfg.options import Options
+from darkpy.cfg.text import parse_sections
 from darkpy.data.index import read_image_list
 from darkpy.data.loader import evaluation_batches
 from darkpy.errors import CfgError, DataError, TrainingError, WeightsError
+from darkpy.network import Network
+from darkpy.structures import Detections
+from darkpy.tasks import _training_run
+from darkpy.tasks._classes import open_datafile
+from darkpy.tasks._interrupt import StopRequest
+from darkpy.tasks._training_setup import choose_checkpoints
 from darkpy.tasks.map import measure
-from darkpy.tasks.train import train
-
-CFG = """
-[net]
-batch={batch}
-subdivisions={subdivisions}
-width=64
-height=64
-channels=3
-learning_rate=0.001
-max_batches={max_batches}
-{net}
-[convolutional]
-batch_normalize=1
-filters=4
-size=3
-stride=2
-pad=1
-activation=leaky
-[convolutional]
-filters={filters}
-size=1
-activation=linear
-[yolo]
-mask=0,1
-anchors=10,10,30,30
-classes={classes}
-num=2
-jitter=.1
-{head}
-"""
-
-
-class Project:
-    """A data set of random pictures with one box each, and a cfg, in the working directory."""
-
-    def __init__(self, folder: Path, *, pictures: int = 6, classes: int = 2) -> None:
-        self.folder = folder
-        self.classes = classes
-        self.cfg = folder / "net.cfg"
-        self.data = folder / "obj.data"
-        rng = np.random.default_rng(1)
-        names = []
-        for number in range(pictures):
-            path = folder / f"picture {number}.png"  # a blank in the name
-            cv2.imwrite(str(path), rng.integers(0, 256, (48, 64, 3), dtype=np.uint8))
-            path.with_suffix(".txt").write_text(f"{number % classes} .5 .5 .3 .4\n")
-            names.append(str(path))
-        (folder / "train.txt").write_text("\n".join(names) + "\n\n")
-        (folder / "obj.names").write_text("".join(f"class {index}\n" for index in range(classes)))
-        self.write_data()
-        self.write_cfg()
-
-    def write_data(self, **changes: object) -> None:
-        values = {
-            "classes": self.classes,
-            "train": "train.txt",
-            "valid": "train.txt",
-            "names": "obj.names",
-            "backup": "backup",
-        } | changes
-        self.data.write_text("".join(f"{key} = {value}\n" for key, value in values.items() if value is not None))
-
-    def write_cfg(self, *, head: str = "", net: str = "", **changes: int) -> None:
-        values = {"batch": 8, "subdivisions": 2, "max_batches": 4, "classes": self.classes} | changes
-        self.cfg.write_text(CFG.format(head=head, net=net, filters=2 * (5 + self.classes), **values))
-
-    def train(self, weights: Path | None = None, **options: object) -> int:
-        return train(self.data, self.cfg, weights, **({"seed": 3, "device": "cpu", "workers": 0} | options))  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)
     return Project(tmp_path)
-
-
-def seen(path: Path) -> int:
-    return struct.unpack_from("<Q", path.read_bytes(), 12)[0]
-
-
-def losses(out: str) -> list[str]:
-    return re.findall(r"^ \d+: ([\d.]+), ", out, re.MULTILINE)
 
 
 def test_a_run_prints_saves_and_draws(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,6 +45,8 @@ def test_a_run_prints_saves_and_draws(project: Project, capsys: pytest.CaptureFi
     assert "Total BFLOPS" in err
     assert "saveweights: Using default '1000'" in err
     assert sorted(path.name for path in (project.folder / "backup").iterdir()) == [
+        "net.csv",
+        "net.run",
         "net_best.weights",
         "net_final.weights",
     ]
@@ -266,18 +200,6 @@ def test_weights_that_are_trained_to_the_end_are_told(project: Project, capsys: 
     )
 
 
-def test_cfgs_that_share_a_name_are_told(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """Case B13: net.v1.cfg and net.v2.cfg both write net_*.weights, as in darknet; never in silence."""
-    project.cfg = project.cfg.rename(project.folder / "net.v1.cfg")
-    project.train()
-    err = capsys.readouterr().err
-    assert "net.v1.cfg: weights are named net_*.weights" in err
-    assert "Warning" not in err
-    project.cfg = project.cfg.rename(project.folder / "net.v2.cfg")
-    project.train()
-    assert re.search(r"Warning: backup has 1 such files .*will be overwritten", capsys.readouterr().err)
-
-
 def test_weights_of_another_network_are_refused(project: Project) -> None:
     project.train()
     final = project.folder / "backup/net_final.weights"
@@ -330,8 +252,10 @@ def test_a_small_batch_is_warned_of(project: Project, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_ends_the_iteration_saves_and_exits_130(project: Project) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_the_iteration_saves_and_tells_by_the_status(project: Project, number: int, status: int) -> None:
+    """Also one to the whole process group, workers and all, as a terminal and a service manager send it."""
     project.write_cfg(max_batches=100_000)
     words = [
         sys.executable,
@@ -346,17 +270,18 @@ def test_ctrl_c_ends_the_iteration_saves_and_exits_130(project: Project) -> None
         "-workers",
         "1",
     ]
-    with subprocess.Popen(words, cwd=project.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, cwd=project.folder, start_new_session=True, **pipes) as run:
         assert run.stdout is not None
         assert run.stderr is not None
         for line in run.stdout:
             if line.startswith(" 3: "):
                 break
-        run.send_signal(signal.SIGINT)
+        os.killpg(run.pid, number)
         deadline = time.monotonic() + 60
         run.stdout.read()
         err = run.stderr.read()
-        assert run.wait(timeout=max(deadline - time.monotonic(), 1)) == 130
+        assert run.wait(timeout=max(deadline - time.monotonic(), 1)) == status
     assert "Stopped after iteration" in err
     assert "Traceback" not in err
     last = project.folder / "backup/net_last.weights"
@@ -382,3 +307,83 @@ def test_out_of_memory_says_what_to_lower(project: Project, monkeypatch: pytest.
     match = r"out of memory at 64x64 with a mini-batch of 4 images \(batch=8 / subdivisions=2\). Raise subdivisions"
     with pytest.raises(TrainingError, match=match):
         project.train()
+
+
+def test_a_map_without_memory_for_a_batch_goes_picture_by_picture(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case H09: training goes on, and the mAP is the same."""
+    project.train(measure_map=True)
+    expected = re.findall(r"^ mean average precision.*$", capsys.readouterr().out, re.MULTILINE)
+    detect = Network.detect
+
+    def short_of_memory(network: Network, images: torch.Tensor, threshold: float) -> list[Detections]:
+        if len(images) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return detect(network, images, threshold)
+
+    monkeypatch.setattr(Network, "detect", short_of_memory)
+    assert project.train(measure_map=True) == 0
+    out, err = capsys.readouterr()
+    assert "Note: no memory for 8 pictures at a time; mAP is measured one by one." in err
+    assert re.findall(r"^ mean average precision.*$", out, re.MULTILINE) == expected
+    monkeypatch.setattr(Network, "detect", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        project.train(measure_map=True)
+
+
+def test_a_run_with_map_builds_one_network(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case H09: darknet allocates a second one for mAP."""
+    built = []
+    begin = Network.__init__
+    monkeypatch.setattr(Network, "__init__", lambda network, blueprint: built.append(1) or begin(network, blueprint))
+    assert project.train(measure_map=True) == 0
+    assert built == [1]
+
+
+@pytest.mark.parametrize(
+    ("max_batches", "saveweights", "numbered"), [(6000, None, 1000), (10000, None, 10000), (6000, 500, 500)]
+)
+def test_numbered_weights_come_as_often_as_in_darknet(
+    project: Project, max_batches: int, saveweights: int | None, numbered: int
+) -> None:
+    """Case A42."""
+    project.write_data(saveweights=saveweights)
+    schedule = choose_checkpoints(open_datafile(project.data), parse_net(max_batches), start=0, save_every=None)
+    due = {iteration: schedule.due(iteration) for iteration in range(1, max_batches + 1)}
+    assert [iteration for iteration, suffixes in due.items() if str(iteration) in suffixes] == list(
+        range(numbered, max_batches + 1, numbered)
+    )
+    assert [iteration for iteration, suffixes in due.items() if "last" in suffixes] == list(
+        range(100, max_batches + 1, 100)
+    )
+
+
+def parse_net(max_batches: int) -> NetSpec:
+    lines = ["[net]", "width=32", "height=32", "channels=3", f"max_batches={max_batches}"]
+    return NetSpec.parse(Options(parse_sections(lines, "x.cfg")[0]))
+
+
+def test_save_every_writes_last_files_beside_numbered_ones(project: Project) -> None:
+    project.write_data(saveweights=2)
+    project.train(save_every=2)
+    names = {path.name for path in (project.folder / "backup").iterdir()}
+    assert {"net_2.weights", "net_4.weights", "net_last.weights", "net_last.state"} <= names
+    assert seen(project.folder / "backup/net_last.weights") == 4 * 8
+
+
+def test_sigterm_ends_as_ctrl_c_does(project: Project) -> None:
+    """In this process, so that a coverage run sees it; test_soak.py kills real ones."""
+    iterations = []
+
+    class Terminated(StopRequest):
+        def __call__(self) -> bool:
+            iterations.append(1)
+            if len(iterations) == 2:
+                signal.raise_signal(signal.SIGTERM)
+            return super().__call__()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_training_run, "StopRequest", Terminated)
+        assert project.train() == 143
+    assert seen(project.folder / "backup/net_last.weights") == 2 * 8

@@ -1,0 +1,202 @@
+"""One run of `detector train`: connects loader, trainer, mAP, files and printed lines."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from darkpy.cfg.datafile import DataFile
+from darkpy.data.loader import training_batches
+from darkpy.engine.schedule import PlannedIteration, Position, plan_iterations
+from darkpy.engine.trainer import Callbacks, Trainer
+from darkpy.events import Event, Sink
+from darkpy.files import free_name
+from darkpy.network import Network
+from darkpy.report.chart import Chart
+from darkpy.report.console import Console
+from darkpy.report.rows import Rows, begin_rows, best_map_in
+from darkpy.state import RunState
+from darkpy.structures import MiniBatch
+from darkpy.tasks._backup import Saver
+from darkpy.tasks._interrupt import StopRequest, stop_on_signals
+from darkpy.tasks._network import say
+from darkpy.tasks._resume import Start, run_figures
+from darkpy.tasks._training_data import Lists, ProblemSink, augmentation, measure_and_print, requests
+from darkpy.tasks._training_setup import (
+    choose_checkpoints,
+    choose_maps,
+    choose_sizes,
+    is_out_of_memory,
+    out_of_memory,
+    print_settings,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line says about a run."""
+
+    clear: bool = False
+    map_epochs: int = 0  # 0: no mAP
+    map_every: int | None = None
+    save_every: int | None = None
+    threshold: float = 0.25
+    iou_threshold: float = 0.5
+    workers: int = 0
+    shown: Path | None = None  # where augmented pictures go
+
+
+class TrainingRun:
+    """A run, ready to begin; what it writes in its folder is claimed.
+
+    Args:
+        datafile: The .data file.
+        network: With its weights, in training mode.
+        lists: Pictures.
+        folder: The backup folder.
+        name: What files are named after.
+        start: Where it begins.
+        seed: Of every random draw.
+        wishes: What the command line says.
+    """
+
+    def __init__(
+        self,
+        datafile: DataFile,
+        network: Network,
+        lists: Lists,
+        *,
+        folder: Path,
+        name: str,
+        start: Start,
+        seed: int,
+        wishes: Wishes,
+    ) -> None:
+        net = network.net
+        self.network = network
+        self.lists = lists
+        self.seed = seed
+        self.wishes = wishes
+        self.stop = StopRequest()
+        self.problems = ProblemSink()
+        self.chart = Chart(name, max_loss=net.max_chart_loss)
+        self.rows = Rows(folder / f"{name}.csv")
+        self.sinks: tuple[Sink, ...] = (Console(), self.chart, self.rows)
+        self.sizes = choose_sizes(network, seed=seed)
+        self.maps = choose_maps(net, epochs=wishes.map_epochs, every=wishes.map_every, pictures=len(lists.train))
+        checkpoints = choose_checkpoints(datafile, net, start=start.completed, save_every=wishes.save_every)
+        print_settings(network, checkpoints, seed=seed)
+        self.saver = Saver(
+            network,
+            folder,
+            name,
+            seen=lambda: self.trainer.iteration * net.images_per_iteration,
+            state=self._state,
+            emit=self._emit,
+        )
+        self.trainer = Trainer(
+            network,
+            Callbacks(
+                emit=self._emit,
+                save=self._save,
+                measure_map=self._measure,
+                should_stop=self.stop,
+                on_problem=self.problems,
+            ),
+            position=Position.at_start(self.sizes, completed=start.completed),
+            maps=self.maps,
+            checkpoints=checkpoints,
+            seed=seed,
+            iou_threshold=wishes.iou_threshold,
+            coefficient=self.sizes.factor,
+        )
+        self._foreign_best = self._take_over(start)
+
+    def train(self) -> int:
+        """Train to the end, or to a signal; return the exit status.
+
+        Raises:
+            TrainingError: If memory is short, or the loss no number.
+            WeightsError: If the last weights cannot be written to the backup folder.
+        """
+        with stop_on_signals(self.stop):
+            try:
+                interrupted = self.trainer.run(self._plan(), self._batches())
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                raise out_of_memory(self.network, self.sizes.largest) from error
+            finally:
+                self.rows.close()
+            self.saver.finish("last" if interrupted else "final")
+            if interrupted:
+                self.trainer.save_average()
+        return self.stop.exit_status if interrupted else 0
+
+    def _take_over(self, start: Start) -> Path | None:
+        """Go on with what an earlier run knew; return a _best file of which nobody knows how good it is."""
+        is_exact = start.state is not None and self._restore(start.state)
+        best = self.saver.folder / f"{self.saver.name}_best.weights"
+        unknown = None
+        if start.completed and not is_exact:
+            self.trainer.progress.best_map = best_map_in(self.rows.path)
+            unknown = best if self.trainer.progress.best_map < 0 and best.exists() else None
+        try:
+            begin_rows(self.rows.path, completed=self.trainer.iteration, is_exact=is_exact)
+        except OSError as error:
+            say(f"Note: {self.rows.path} cannot be written: {error.strerror}. Training goes on without it.")
+        return unknown
+
+    def _restore(self, state: RunState) -> bool:
+        try:
+            self.trainer.restore(state)
+        except ValueError as error:
+            say(f"Note: the state does not fit the network ({error}): momentum and averages begin anew.")
+            return False
+        self.chart.restore(state.arrays)
+        if state.figures.get("size") != [self.sizes.width, self.sizes.height]:
+            width, height = self.sizes.width, self.sizes.height
+            self.trainer.position = replace(self.trainer.position, width=width, height=height)
+        return True
+
+    def _state(self) -> RunState | None:
+        trained = self.trainer.state()
+        if trained is None:
+            return None
+        figures = {**trained.figures, **run_figures(self.network.net, seed=self.seed)}
+        return RunState(figures, {**trained.arrays, **self.chart.state()})
+
+    def _plan(self) -> Iterator[PlannedIteration]:
+        return plan_iterations(self.sizes, self.maps, start=self.trainer.position)
+
+    def _batches(self) -> Iterator[MiniBatch]:
+        return training_batches(
+            self.lists.train,
+            augmentation(self.network),
+            requests(self.network.net, self._plan()),
+            seed=self.seed,
+            workers=self.wishes.workers,
+            pin_memory=next(self.network.parameters()).is_cuda,
+            shown=self.wishes.shown,
+        )
+
+    def _emit(self, event: Event) -> None:
+        for sink in self.sinks:
+            sink(event)
+
+    def _save(self, suffix: str) -> None:
+        if suffix == "best" and self._foreign_best is not None:
+            kept = free_name(self._foreign_best)
+            say(f"{self._foreign_best}: its mAP is not known; it is kept as {kept.name}.")
+            self._foreign_best.replace(kept)
+            self._foreign_best = None
+        self.saver(suffix)
+
+    def _measure(self) -> float:
+        return measure_and_print(
+            self.network,
+            self.lists,
+            threshold=self.wishes.threshold,
+            iou_threshold=self.wishes.iou_threshold,
+            workers=self.wishes.workers,
+            on_problem=self.problems,
+        )
