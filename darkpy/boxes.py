@@ -4,17 +4,19 @@ Every function takes boxes of shape (..., 4): centre x, centre y, width, height,
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 DIOU_EXPONENT = 0.6  # darknet's box_diou raises the centre term to this power, in the value only
 CIOU_EPSILON = 1e-6
-_NMS_BLOCK = 512  # candidates compared at once with all worse ones of a class: 20,000 need 40 MB a step
+_NMS_PAIRS = 1 << 17  # compared at once, and those of one more candidate: a few MB, near the processor
+
+Indices = NDArray[np.int64]
 
 
 class Overlap(NamedTuple):
@@ -144,6 +146,27 @@ def from_letterbox(boxes: Tensor, *, fitted_size: tuple[int, int], network_size:
     return (boxes - boxes.new_tensor([*borders, 0, 0])) / boxes.new_tensor([*ratios, *ratios])
 
 
+def corners_within(boxes: Tensor, *, image_size: tuple[int, int], first_pixel: int = 0) -> Tensor:
+    """Return the corners of boxes, the low ones not below the first pixel, the high ones not above the picture's size.
+
+    Nothing else is clamped: a box that lies outside of the picture ends up inside out.
+
+    Args:
+        boxes: (N, 4), in pixels.
+        image_size: (width, height) of the picture, in pixels.
+        first_pixel: Number of the first pixel, which is added to every corner: 1 in PASCAL VOC, 0 elsewhere.
+
+    Returns:
+        (N, 4) float32: left, top, right, bottom.
+
+    Source: darknet src/detector.c, print_detector_detections (sums in double precision, then rounded).
+    """
+    centres, halves = boxes[..., :2].double(), boxes[..., 2:].double() / 2
+    low = (centres - halves + first_pixel).float().clamp_min(first_pixel)
+    high = (centres + halves + first_pixel).float()
+    return torch.cat([low, torch.minimum(high, high.new_tensor(image_size))], dim=-1)
+
+
 def suppress(
     boxes: Tensor, probabilities: Tensor, *, threshold: float, kind: str = "default", beta: float = 0.6
 ) -> tuple[Tensor, Tensor]:
@@ -168,21 +191,64 @@ def suppress(
 
     Source: darknet src/box.c, do_nms_sort and diounms_sort.
     """
+    return suppress_each(boxes, probabilities, [len(boxes)], threshold=threshold, kind=kind, beta=beta)
+
+
+def suppress_each(
+    boxes: Tensor,
+    probabilities: Tensor,
+    counts: Sequence[int],
+    *,
+    threshold: float,
+    kind: str = "default",
+    beta: float = 0.6,
+) -> tuple[Tensor, Tensor]:
+    """Do what ``suppress`` does for each of several pictures, in one go on the CPU.
+
+    Args:
+        boxes: (N, 4), picture after picture.
+        probabilities: (N, C), at least 0.
+        counts: Detections of each picture, N in all.
+        threshold: As for ``suppress``.
+        kind: As for ``suppress``.
+        beta: As for ``suppress``.
+
+    Returns:
+        As ``suppress``: order (N,), which leaves each picture's detections at its rows, and probabilities (N, C).
+
+    Raises:
+        ValueError: If the kind is unknown.
+    """
     similarity = _similarity(kind, beta)
-    order = torch.arange(len(boxes), device=boxes.device)
-    counts = [(index, count) for index, count in enumerate((probabilities != 0).sum(dim=0).tolist()) if count]
-    ranked = []  # for each class its candidates, best first
-    for class_id, count in counts:
-        order = order[torch.argsort(probabilities[order, class_id], descending=True, stable=True)]
-        ranked.append(order[:count])
-    kept = probabilities.clone()
-    if ranked:
-        rows = torch.cat(ranked)
-        classes = torch.cat([rows.new_full((count,), class_id) for class_id, count in counts])
-        ends = list(accumulate(count for _, count in counts))
-        dropped = _duplicates(boxes[rows], classes, ends=ends, similarity=similarity, threshold=threshold)
+    values = probabilities.cpu().numpy()
+    pictures = np.repeat(np.arange(len(counts)), counts)
+    order, rows, classes = _rank(values, pictures)
+    kept = values.copy()
+    if len(rows):
+        groups = classes * len(counts) + pictures[rows]
+        candidates = boxes.cpu().index_select(0, torch.from_numpy(rows))
+        dropped = _duplicates(candidates, groups, similarity=similarity, threshold=threshold)
         kept[rows[dropped], classes[dropped]] = 0
-    return order, kept[order]
+    device = probabilities.device
+    return torch.from_numpy(order).to(device), torch.from_numpy(kept[order]).to(device)
+
+
+def _rank(values: NDArray[Any], pictures: Indices) -> tuple[Indices, Indices, Indices]:
+    """Return darknet's final order (N,), and the M candidates class by class, picture by picture, best first.
+
+    The candidates come as their rows (M,) and their classes (M,).
+    """
+    order = np.arange(len(values))
+    ranked, classes = [order[:0]], [order[:0]]
+    for class_id in np.flatnonzero((values > 0).any(axis=0)).tolist():
+        probabilities = values[order, class_id]
+        is_candidate = probabilities > 0
+        candidates, others = order[is_candidate], order[~is_candidate]
+        best_first = candidates[np.argsort(-probabilities[is_candidate], kind="stable")]
+        order = np.concatenate([best_first, others])
+        ranked.append(best_first[np.argsort(pictures[best_first], kind="stable")])
+        classes.append(np.full(len(best_first), class_id))
+    return order[np.argsort(pictures[order], kind="stable")], np.concatenate(ranked), np.concatenate(classes)
 
 
 def _similarity(kind: str, beta: float) -> Callable[[Tensor, Tensor], Tensor]:
@@ -196,47 +262,55 @@ def _similarity(kind: str, beta: float) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def _duplicates(
-    boxes: Tensor,
-    classes: Tensor,
-    *,
-    ends: Sequence[int],
-    similarity: Callable[[Tensor, Tensor], Tensor],
-    threshold: float,
-) -> Tensor:
-    """Return which candidates are suppressed by a better one of their class. All classes in one go, block by block.
+    boxes: Tensor, groups: Indices, *, similarity: Callable[[Tensor, Tensor], Tensor], threshold: float
+) -> NDArray[np.bool_]:
+    """Return which candidates are suppressed by a better one of their group.
 
     Args:
-        boxes: (M, 4), class after class, best first.
-        classes: (M,), ascending.
-        ends: For each class, where the next one begins.
-        similarity: Compares (K, 1, 4) with (1, L, 4).
+        boxes: (M, 4) in the CPU's memory, group after group, best first.
+        groups: (M,) ascending; only candidates of one group are compared.
+        similarity: Compares (P, 4) with (P, 4).
         threshold: More similar than this is a duplicate.
 
     Returns:
         (M,) bool.
     """
-    dropped = torch.zeros(len(boxes), dtype=torch.bool, device=boxes.device)
-    for start in range(0, len(boxes), _NMS_BLOCK):
-        stop = min(start + _NMS_BLOCK, len(boxes))
-        block, of_block = boxes[start:stop], classes[start:stop]
-        similar = (similarity(block[:, None], block[None]) > threshold) & (of_block[:, None] == of_block[None])
-        keep = _settle(similar.triu(1), ~dropped[start:stop])  # [better, worse]
-        dropped[start:stop] = ~keep
-        end = ends[bisect_left(ends, stop)]  # of the last class in the block
-        if end > stop:
-            better = block[keep & (of_block == of_block[-1])]
-            dropped[stop:end] |= (similarity(better[:, None], boxes[None, stop:end]) > threshold).any(dim=0)
+    worse_ones = np.searchsorted(groups, groups, side="right") - np.arange(len(groups)) - 1  # of each candidate
+    pairs = np.cumsum(worse_ones)
+    dropped = np.zeros(len(groups), dtype=np.bool_)
+    start = 0
+    while start < len(groups):
+        reach = int(np.searchsorted(pairs, pairs[start] + _NMS_PAIRS, side="right"))
+        better, worse = _pairs(start + np.flatnonzero(~dropped[start:reach]), worse_ones)
+        of_open, onto_open = (torch.from_numpy(side) for side in (better, worse))
+        similar = similarity(boxes.index_select(0, of_open), boxes.index_select(0, onto_open)) > threshold
+        dropped = _settle(better[similar.numpy()], worse[similar.numpy()], dropped)
+        start = reach
     return dropped
 
 
-def _settle(similar: Tensor, alive: Tensor) -> Tensor:
-    """Return which candidates stay: those that are alive and not similar to a better one that stays.
+def _pairs(better: Indices, worse_ones: Indices) -> tuple[Indices, Indices]:
+    """Return each candidate of ``better`` with each of those behind it in its group, as two (P,) arrays."""
+    counts = worse_ones[better]
+    ends = np.cumsum(counts)
+    first = np.repeat(better + 1 - (ends - counts), counts)
+    return np.repeat(better, counts), first + np.arange(len(first))
+
+
+def _settle(better: Indices, worse: Indices, dropped: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which candidates go: those that have gone, and those similar to a better one that stays.
 
     Each round fixes at least the best one that was still open, so this ends, and at the greedy answer.
+
+    Args:
+        better: (P,) of each pair of similar candidates.
+        worse: (P,), as ``better``.
+        dropped: (M,) those that have gone.
     """
-    keep = alive
+    gone = dropped
     while True:
-        settled = alive & ~(similar & keep[:, None]).any(dim=0)
-        if torch.equal(settled, keep):
-            return keep
-        keep = settled
+        settled = dropped.copy()
+        settled[worse[~gone[better]]] = True
+        if np.array_equal(settled, gone):
+            return gone
+        gone = settled

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from darkpy.boxes import IOU_KINDS, ciou, diou, giou, iou, iou_matrix, overlap
+from darkpy.boxes import IOU_KINDS, ciou, corners_within, diou, giou, iou, iou_matrix, overlap
 
 SIDE = st.floats(1e-3, 1.0)
 BOX = st.tuples(st.floats(-0.5, 1.5), st.floats(-0.5, 1.5), SIDE, SIDE)
@@ -129,3 +129,10 @@ def test_the_exponent_of_diou() -> None:
     term = 0.25 / (1.5**2 + 1)
     assert diou(a, b).item() == pytest.approx(1 / 3 - term**0.6)
     assert diou(a, b, 1.0).item() == pytest.approx(1 / 3 - term)
+
+
+def test_corners_are_cut_at_the_picture_on_their_own_side_only() -> None:
+    boxes = torch.tensor([[5.0, 5.0, 20.0, 4.0], [-5.0, 30.0, 2.0, 2.0]])
+    within = corners_within(boxes, image_size=(10, 20))
+    assert within.tolist() == [[0.0, 3.0, 10.0, 7.0], [0.0, 29.0, -4.0, 20.0]]
+    assert corners_within(boxes[:1], image_size=(10, 20), first_pixel=1).tolist() == [[1.0, 4.0, 10.0, 8.0]]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from darkpy import boxes
-from darkpy.boxes import from_letterbox, suppress
+from darkpy.boxes import from_letterbox, suppress, suppress_each
 
 _GRID = st.integers(0, 4)  # few values, so that ties and equal boxes are common
 
@@ -38,7 +38,7 @@ def _candidates(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
     return rects, torch.tensor(scores, dtype=torch.float32).reshape(count, classes) / 8
 
 
-@pytest.mark.parametrize("block", [3, 512])
+@pytest.mark.parametrize("pairs", [3, 512])
 @pytest.mark.parametrize(
     ("kind", "similarity"),
     [
@@ -49,9 +49,9 @@ def _candidates(draw: st.DrawFn) -> tuple[torch.Tensor, torch.Tensor]:
     ],
 )
 def test_suppress_equals_plain_loops(
-    kind: str, similarity: object, block: int, monkeypatch: pytest.MonkeyPatch
+    kind: str, similarity: object, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(boxes, "_NMS_BLOCK", block)
+    monkeypatch.setattr(boxes, "_NMS_PAIRS", pairs)
 
     @settings(max_examples=25, deadline=None)
     @given(_candidates())
@@ -72,6 +72,21 @@ def test_suppressing_twice_is_suppressing_once(candidates: tuple[torch.Tensor, t
     order, once = suppress(rects, probabilities, threshold=0.45, kind="greedynms")
     _, twice = suppress(rects[order], once, threshold=0.45, kind="greedynms")
     assert sorted(map(tuple, twice.tolist())) == sorted(map(tuple, once.tolist()))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(_candidates(), min_size=1, max_size=4))
+def test_several_pictures_at_once_are_each_on_its_own(pictures: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    classes = min(probabilities.shape[1] for _, probabilities in pictures)
+    pictures = [(rects, probabilities[:, :classes]) for rects, probabilities in pictures]
+    counts = [len(rects) for rects, _ in pictures]
+    order, kept = suppress_each(*map(torch.cat, zip(*pictures, strict=True)), counts, threshold=0.45, kind="greedynms")
+    start = 0
+    for (rects, probabilities), count in zip(pictures, counts, strict=True):
+        alone, kept_alone = suppress(rects, probabilities, threshold=0.45, kind="greedynms")
+        assert torch.equal(order[start : start + count] - start, alone)
+        assert torch.equal(kept[start : start + count], kept_alone)
+        start += count
 
 
 def test_order_is_by_the_last_class_first() -> None:

@@ -58,7 +58,9 @@ OPTIONS = (
         "-ext_output", None, False, "test", "Print the box of each detection, in pixels.", darknet_uses="test demo"
     ),
     DarknetOption("-save_labels", None, False, "test", "Write detections as a label file beside each picture."),
-    DarknetOption("-out", FILE, None, "test", "Write all detections to this JSON file.", darknet_uses="test valid"),
+    DarknetOption(
+        "-out", FILE, None, "test valid", "test: JSON file of all detections; valid: what its files' names begin with."
+    ),
     DarknetOption("-dont_show", None, False, "train test", "Open no window.", darknet_uses="test train demo"),
     DarknetOption("-benchmark", None, False, "", "Time one frame over and over.", darknet_uses="demo"),
     DarknetOption("-benchmark_layers", None, False, "", "Time each layer.", darknet_uses="test train demo"),
@@ -68,10 +70,17 @@ OPTIONS = (
     ),
     DarknetOption("-clear", None, False, "train", "Count iterations from 0, whatever the weights file says."),
     DarknetOption(
-        "-gpus", GPU_LIST, None, "train test map", "CUDA device by number; one for now.", darknet_uses="train"
+        "-gpus",
+        GPU_LIST,
+        None,
+        "train test map valid recall",
+        "CUDA device by number; one for now.",
+        darknet_uses="train",
     ),
-    DarknetOption("-show_imgs", None, False, "", "Save augmented pictures.", darknet_uses="train"),
-    DarknetOption("-chart", FILE, None, "train", "Chart to go on drawing on (a new one is begun for now)."),
+    DarknetOption("-show_imgs", None, False, "train", "Save every training picture with its boxes, as aug_*.jpg here."),
+    DarknetOption(
+        "-chart", FILE, None, "train", "Nothing: the curves of a run that goes on come from its _last.state."
+    ),
     DarknetOption("-mjpeg_port", ANY_INTEGER, -1, "", "Port of an MJPEG stream.", darknet_uses="train demo"),
     DarknetOption("-json_port", ANY_INTEGER, -1, "", "Port of a JSON stream.", darknet_uses="demo"),
     DarknetOption("-json_file_output", FILE, None, "", "JSON file of all frames.", darknet_uses="demo"),
@@ -88,7 +97,12 @@ OPTIONS = (
     DarknetOption("-height", ANY_INTEGER, -1, "", "Network height, in pixels.", darknet_uses="calc_anchors"),
     DarknetOption("-show", None, False, "", "Draw the cloud of boxes.", darknet_uses="calc_anchors"),
     DarknetOption(
-        "-i", click.IntRange(min=-1), 0, "train test map", "As -gpus with one number; -1 is the CPU.", "gpu_index"
+        "-i",
+        click.IntRange(min=-1),
+        0,
+        "train test map valid recall",
+        "As -gpus with one number; -1 is the CPU.",
+        "gpu_index",
     ),
 )
 FOREIGN = (  # of other darknets and old scripts; AlexeyAB's ignores them
@@ -96,13 +110,26 @@ FOREIGN = (  # of other darknets and old scripts; AlexeyAB's ignores them
     DarknetOption("-ext", None, False, "", "Nothing.", advice="boxes are printed by -ext_output"),
 )
 OWN = (
+    DarknetOption("-coco", None, False, "map", "Print MS COCO's figures too: AP50:95 and its parts."),
     DarknetOption(
-        "-device", DEVICE, None, "train test map", "cpu, cuda, cuda:N, mps or xpu; else the fastest there is."
+        "-device",
+        DEVICE,
+        None,
+        "train test map valid recall",
+        "cpu, cuda, cuda:N, mps or xpu; else the fastest there is.",
     ),
-    DarknetOption("-threads", POSITIVE, None, "train test map", "CPU threads that PyTorch computes with."),
+    DarknetOption("-threads", POSITIVE, None, "train test map valid recall", "CPU threads that PyTorch computes with."),
     DarknetOption(
-        "-workers", NOT_NEGATIVE, None, "train map", "Processes that load pictures; 0 loads between the steps."
+        "-workers",
+        NOT_NEGATIVE,
+        None,
+        "train map valid recall",
+        "Processes that load pictures; 0 loads between the steps.",
     ),
+    DarknetOption(
+        "-save_every", POSITIVE, None, "train", "Iterations between two _last.weights (default: savelast, 100)."
+    ),
+    DarknetOption("-map_every", POSITIVE, None, "train", "Iterations between two mAPs, in place of -mAP_epochs."),
     DarknetOption("-seed", SEED, None, "train test", "Repeat a run: the same weights, order and augmentation."),
 )
 

@@ -1,5 +1,9 @@
-"""``darkpy detector train | test | map``: darknet's commands.  Source: darknet src/detector.c, run_detector."""
+"""``darkpy detector train | test | map | valid | recall``: darknet's commands.
 
+Source: darknet src/detector.c, run_detector.
+"""
+
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +14,7 @@ from darkpy import __version__
 from darkpy.cfg.shipped import locate
 from darkpy.cfg.text import unreadable
 from darkpy.cli._darknet import DarknetGroup, darknet_settings
+from darkpy.cli._openmp import let_idle_threads_sleep
 from darkpy.cli._options import detector_options
 from darkpy.cli._types import FILE, WEIGHTS
 from darkpy.errors import CfgError, WeightsError
@@ -20,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class DetectorGroup(DarknetGroup):
     """The commands of ``detector``."""
 
-    absent = ("valid", "recall", "calc_anchors", "demo", "draw")
+    absent = ("calc_anchors", "demo", "draw")
 
 
 @click.group(cls=DetectorGroup, context_settings=darknet_settings())
@@ -76,6 +81,31 @@ def measure_map(data: Path, cfg: Path, weights: Path | None, **options: Any) -> 
     return task(data, cfg, weights, **_placed(options))
 
 
+@detector.command()
+@_files
+@detector_options("valid")
+def valid(data: Path, cfg: Path, weights: Path | None, **options: Any) -> int:
+    """Write what WEIGHTS finds in the valid list of DATA, for other programs to score.
+
+    DATA says the form (eval = voc, coco, bdd, kitti or imagenet) and the folder (results = FOLDER).
+    """
+    begin("valid", data, cfg, weights, gpus=options["gpus"])
+    from darkpy.tasks.valid import validate as task
+
+    return task(data, cfg, weights, **_placed(options))
+
+
+@detector.command()
+@_files
+@detector_options("recall")
+def recall(data: Path, cfg: Path, weights: Path | None, **options: Any) -> int:
+    """Measure how many objects of the valid list of DATA are found at all, whatever their class."""
+    begin("recall", data, cfg, weights, gpus=options["gpus"])
+    from darkpy.tasks.recall import recall as task
+
+    return task(data, cfg, weights, **_placed(options))
+
+
 def begin(command: str, data: Path, cfg: Path, weights: Path | None, *, gpus: Sequence[int] | None = None) -> None:
     """Check that the files are there, and say that work begins, before seconds go into importing PyTorch.
 
@@ -92,6 +122,8 @@ def begin(command: str, data: Path, cfg: Path, weights: Path | None, *, gpus: Se
         raise WeightsError(unreadable(weights, FileNotFoundError()))
     if gpus is not None:
         click.echo(",".join(map(str, gpus)))
+    if command != "train":
+        let_idle_threads_sleep(os.environ)
     click.echo(f"darkpy {__version__}: detector {command}, loading PyTorch", err=True)
 
 

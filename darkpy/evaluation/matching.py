@@ -1,7 +1,7 @@
-"""Detections x truths of one picture.  Source: darknet src/detector.c, validate_detector_map."""
+"""Detections x truths.  Source: darknet src/detector.c, validate_detector_map."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -37,11 +37,35 @@ def match(detections: Detections, truths: Tensor, *, difficult: Tensor, iou_thre
         difficult: (D, 5), as truths.
         iou_threshold: A match overlaps more than this.
     """
+    return match_each(detections, [len(detections)], [truths], difficult=[difficult], iou_threshold=iou_threshold)
+
+
+def match_each(
+    detections: Detections,
+    counts: Sequence[int],
+    truths: Sequence[Tensor],
+    *,
+    difficult: Sequence[Tensor],
+    iou_threshold: float,
+) -> Matches:
+    """Do what ``match`` does for several pictures at once.
+
+    Args:
+        detections: Those of all pictures, picture after picture.
+        counts: Detections of each picture.
+        truths: (T, 5) of each picture.
+        difficult: (D, 5) of each picture.
+        iou_threshold: A match overlaps more than this.
+
+    Returns:
+        One record for each (detection, class), as if this were one picture: truths are numbered through.
+    """
     probabilities = detections.probabilities.numpy()
     rows, classes = np.nonzero(probabilities > 0)  # row by row: array order, classes ascending
-    boxes = detections.boxes[torch.from_numpy(rows)]
-    claimed, ious = _best(_eligible(boxes, classes, truths, iou_threshold))
-    on_difficult = (_eligible(boxes, classes, difficult, iou_threshold) > 0).any(axis=1)
+    pictures = np.repeat(np.arange(len(counts)), counts)[rows]
+    boxes = detections.boxes.index_select(0, torch.from_numpy(rows))
+    claimed, ious = _claims(boxes, pictures, classes, truths, iou_threshold)
+    on_difficult = _claims(boxes, pictures, classes, difficult, iou_threshold)[0] >= 0
     matched = claimed >= 0
     return Matches(
         confidences=probabilities[rows, classes],
@@ -67,23 +91,48 @@ def first_of_each(claimed: NDArray[np.int64]) -> NDArray[np.bool_]:
     return first & (claimed >= 0)
 
 
-def _eligible(boxes: Tensor, classes: NDArray[np.int64], truths: Tensor, iou_threshold: float) -> NDArray[Any]:
-    """Return IoUs (R, T), 0 where the class differs or the overlap is not above the threshold."""
-    overlaps = iou(boxes[:, None], truths[None, :, :4]).numpy()
-    allowed = (classes[:, None] == truths[:, 4].numpy()[None]) & (overlaps > np.float32(iou_threshold))
-    return np.where(allowed, overlaps, np.float32(0))
+def _claims(
+    boxes: Tensor,
+    pictures: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    truths: Sequence[Tensor],
+    iou_threshold: float,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the truth that each record overlaps most, the first of equals, and its IoU; -1 and 0 for none.
 
-
-def _best(overlaps: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the first largest truth of each row, -1 where all are 0, and its IoU.
+    Only truths of the record's picture and class count, and only overlaps above the threshold.
 
     Args:
-        overlaps: (R, T) float32.
-
-    Returns:
-        truths (R,) and IoUs (R,).
+        boxes: (R, 4).
+        pictures: (R,) the picture of each.
+        classes: (R,) the class of each.
+        truths: (T, 5) of each picture.
+        iou_threshold: As for ``match``.
     """
-    with_none = np.pad(overlaps, ((0, 0), (0, 1)))  # a last column of 0, so that no truths at all is no special case
-    best = with_none.argmax(axis=1)
-    ious = with_none[np.arange(len(best)), best]
-    return np.where(ious > 0, best, -1), ious
+    claimed, ious = np.full(len(boxes), -1), np.zeros(len(boxes), dtype=np.float32)
+    table = torch.cat([*truths, boxes.new_zeros((0, 5))])
+    records, candidates = _pairs(pictures, classes, table[:, 4].numpy(), [len(rows) for rows in truths])
+    if not len(records):
+        return claimed, ious
+    of_record, of_truth = torch.from_numpy(records), torch.from_numpy(candidates)
+    overlaps = iou(boxes.index_select(0, of_record), table[:, :4].index_select(0, of_truth)).numpy()
+    enough = np.flatnonzero(overlaps > np.float32(iou_threshold))
+    best_last = enough[np.lexsort((-candidates[enough], overlaps[enough]))]
+    claimed[records[best_last]] = candidates[best_last]  # of several, the last one written stays
+    ious[records[best_last]] = overlaps[best_last]
+    return claimed, ious
+
+
+def _pairs(
+    pictures: NDArray[np.int64], classes: NDArray[np.int64], truth_classes: NDArray[np.float32], counts: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each record with each truth of its picture and class, as two (P,) arrays."""
+    of_truths = truth_classes.astype(np.int64)
+    num_classes = 1 + max(of_truths.max(initial=0), classes.max(initial=0))
+    truth_keys = np.repeat(np.arange(len(counts)), counts) * num_classes + of_truths
+    by_key = np.argsort(truth_keys, kind="stable")
+    keys = pictures * num_classes + classes
+    starts, ends = (np.searchsorted(truth_keys[by_key], keys, side=side) for side in ("left", "right"))
+    sizes = ends - starts
+    first = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    return np.repeat(np.arange(len(keys)), sizes), by_key[first + np.arange(len(first))]

@@ -5,18 +5,17 @@ import time
 from pathlib import Path
 
 from darkpy.cfg.datafile import DataFile
-from darkpy.data.index import read_image_list
-from darkpy.data.loader import evaluation_batches
 from darkpy.errors import DarkpyError, WeightsError
+from darkpy.evaluation.coco_tap import CocoTap
 from darkpy.evaluation.evaluator import measure_map
+from darkpy.evaluation.pixel_detections import VALID_NMS_THRESHOLD, VALID_THRESHOLD
+from darkpy.report.coco_report import coco_heading, coco_lines
 from darkpy.report.map_report import absent_classes_note, map_heading, map_lines
 from darkpy.tasks._classes import class_names, difficult_list, open_datafile
-from darkpy.tasks._device import use_device
+from darkpy.tasks._device import keep_freed_memory, use_device
 from darkpy.tasks._network import open_network, say
 from darkpy.tasks._progress import ProblemLog, with_progress
-
-_BATCH = 8  # pictures of one forward pass
-_MOST_WORKERS = 4  # as many as darknet has loading threads
+from darkpy.tasks._valid_list import valid_batches, valid_list
 
 
 def measure(
@@ -31,6 +30,7 @@ def measure(
     gpus: tuple[int, ...] | None,
     threads: int | None,
     workers: int | None,
+    coco: bool = False,
 ) -> int:
     """Print what the network scores on the valid list, and return the exit status: 1 if a picture is unreadable.
 
@@ -45,6 +45,7 @@ def measure(
         gpus: GPU numbers; the first counts.
         threads: Of the CPU.
         workers: Processes that load pictures.
+        coco: Print MS COCO's figures too.
 
     Raises:
         DarkpyError: If a setting, a file or a list does not fit.
@@ -53,6 +54,7 @@ def measure(
         raise DarkpyError(f"-points {points}: must be 0 (area under the curve) or at least 2, such as 11 or 101.")
     if weights is None:
         raise WeightsError("detector map: no weights given, so there is nothing to measure. Name a .weights file.")
+    keep_freed_memory(os.environ)  # the loading processes, forked, inherit it
     chosen = use_device(device, gpus=gpus, threads=threads)
     datafile = open_datafile(data)
     paths, difficult = _lists(datafile)
@@ -60,38 +62,31 @@ def measure(
     names = class_names(datafile, classes=network.classes, cfg=cfg, exact=True)
     print(map_heading(network.detection_layers), end="", flush=True)
     problems, started = ProblemLog(), time.monotonic()
-    batches = evaluation_batches(
-        paths,
-        width=network.net.width,
-        height=network.net.height,
-        channels=network.net.channels,
-        classes=network.classes,
-        letter_box=network.net.letter_box,
-        batch=_BATCH,
-        difficult=difficult,
-        workers=_workers(len(paths)) if workers is None else workers,
+    letter_box = network.net.letter_box
+    batches = valid_batches(
+        paths, network, classes=network.classes, letter_box=letter_box, difficult=difficult, workers=workers
     )
+    tap = CocoTap(network, letter_box=letter_box, on_problem=problems) if coco else None
+    if tap and difficult:
+        say("-coco: the difficult list has no effect on COCO's figures, which know no such objects.")
     result = measure_map(
-        network,
-        with_progress(batches, len(paths)),
+        tap or network,
+        with_progress(tap.watch(batches) if tap else batches, len(paths)),
         device=chosen,
         on_problem=problems,
         threshold=threshold,
         iou_threshold=iou_threshold,
         points=points,
-        letter_box=network.net.letter_box,
+        letter_box=letter_box,
     )
     say(f"Total Detection Time: {int(time.monotonic() - started)} Seconds")
     print(map_lines(result, names), end="", flush=True)
+    if tap:
+        print(coco_heading(VALID_THRESHOLD, VALID_NMS_THRESHOLD) + coco_lines(tap.result()), end="", flush=True)
     absent = absent_classes_note(result, names)
     for line in ([absent] if absent else []) + problems.summary():
         say(line)
     return 1 if problems.unreadable else 0
-
-
-def _workers(pictures: int) -> int:
-    """Return how many processes load pictures; none for so few that starting one takes longer."""
-    return min(_MOST_WORKERS, os.cpu_count() or 1, pictures // (2 * _BATCH))
 
 
 def _lists(data: DataFile) -> tuple[list[str], list[str] | None]:
@@ -101,6 +96,5 @@ def _lists(data: DataFile) -> tuple[list[str], list[str] | None]:
         CfgError: If a list cannot be read, or the .data file has no valid list.
         DataError: If the valid list is empty, or the difficult one has another length.
     """
-    valid = data.required("valid", purpose="detector map")
-    paths = read_image_list(valid, asked_by=data.asked_by("valid"))
-    return paths, difficult_list(data, paths, valid)
+    paths = valid_list(data, command="map")
+    return paths, difficult_list(data, paths, data.required("valid", purpose="detector map"))

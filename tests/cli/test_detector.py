@@ -13,12 +13,16 @@ from darkpy.cli.main import run
 DEVICE = {"device": None, "gpus": None, "threads": None}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "train": {**DEVICE, "clear": False, "measure_map": False, "map_epochs": 4, "threshold": 0.25, "iou_threshold": 0.5,
-              "dont_show": False, "chart": None, "seed": None, "workers": None},
+              "dont_show": False, "show_imgs": False, "chart": None, "seed": None, "workers": None,
+              "map_every": None, "save_every": None},
     "test": {**DEVICE, "threshold": 0.25, "letter_box": False, "ext_output": False, "save_labels": False, "out": None,
              "dont_show": False, "seed": None},
-    "map": {**DEVICE, "threshold": 0.25, "iou_threshold": 0.5, "points": 0, "workers": None},
+    "map": {**DEVICE, "threshold": 0.25, "iou_threshold": 0.5, "points": 0, "workers": None,
+            "coco": False},
+    "valid": {**DEVICE, "out": None, "workers": None},
+    "recall": {**DEVICE, "workers": None},
 }  # fmt: skip
-FUNCTION = {"train": "train", "test": "test", "map": "measure"}
+FUNCTION = {"train": "train", "test": "test", "map": "measure", "valid": "validate", "recall": "recall"}
 
 
 class Recorder:
@@ -163,6 +167,8 @@ def test_gpus_are_echoed_and_all_else_stays_off_stdout(
         ("test", "-map", "-map has no effect on 'detector test'."),
         ("test", "-hier 0.3", "-hier has no effect on 'detector test': darknet never uses it either."),
         ("train", "-mjpeg_port 8090", "-mjpeg_port has no effect in this version of darkpy."),
+        ("valid", "-thresh 0.5", "-thresh has no effect on 'detector valid'."),
+        ("recall", "-ext_output", "-ext_output has no effect on 'detector recall'."),
         ("train", "-nogpu", "-nogpu has no effect on 'detector train': write -device cpu."),
     ],
 )
@@ -188,7 +194,7 @@ def test_options_that_are_not_given_are_not_announced(
         ("detector map a.data a.cfg -thresh abc", "'abc' is no number."),
         ("detector train a.data a.cfg -seed x", "'x' is not a valid integer"),
         ("detector train a.data a.cfg -seed 9223372036854775808", "is not in the range"),
-        ("detector valid a.data a.cfg", "'darkpy detector valid' is not in this version of darkpy."),
+        ("detector demo a.data a.cfg", "'darkpy detector demo' is not in this version of darkpy."),
         ("detector tarin a.data a.cfg", "No such command 'tarin'. Did you mean 'train'?"),
     ],
 )

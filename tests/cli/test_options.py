@@ -17,12 +17,27 @@ DARKNET = {
     "-num_of_clusters": 5, "-width": -1, "-height": -1, "-show": False, "-i": 0,
 }  # fmt: skip
 USED = {
-    "train": {"-thresh", "-iou_thresh", "-dont_show", "-map", "-mAP_epochs", "-clear", "-gpus", "-chart", "-i"},
+    "train": {
+        "-thresh",
+        "-iou_thresh",
+        "-dont_show",
+        "-map",
+        "-mAP_epochs",
+        "-clear",
+        "-gpus",
+        "-chart",
+        "-i",
+        "-show_imgs",
+    },
     "test": {"-thresh", "-letter_box", "-ext_output", "-save_labels", "-out", "-dont_show", "-gpus", "-i"},
     "map": {"-thresh", "-iou_thresh", "-points", "-gpus", "-i"},
+    "valid": {"-out", "-gpus", "-i"},
+    "recall": {"-gpus", "-i"},
 }
-OWN = {"train": {"-device", "-threads", "-workers", "-seed"}, "test": {"-device", "-threads", "-seed"},
-       "map": {"-device", "-threads", "-workers"}}  # fmt: skip
+OWN = {"train": {"-device", "-threads", "-workers", "-seed", "-map_every", "-save_every"},
+       "test": {"-device", "-threads", "-seed"},
+       "map": {"-device", "-threads", "-workers", "-coco"},
+       "valid": {"-device", "-threads", "-workers"}, "recall": {"-device", "-threads", "-workers"}}  # fmt: skip
 COMMANDS = sorted(USED)
 
 
@@ -50,6 +65,6 @@ def test_help_shows_what_has_an_effect(command: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_the_spelling_with_one_dash(command: str) -> None:
     text = detector.commands[command].get_help(click.Context(detector.commands[command]))
-    assert "  -thresh NUMBER" in text
-    assert "--thresh" not in text
+    assert "  -threads N" in text
+    assert "--threads" not in text
     assert "-mjpeg_port" not in text

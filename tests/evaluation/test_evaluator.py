@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from darkpy.evaluation.evaluator import measure_map, without_duplicates
+from darkpy.evaluation.evaluator import measure_map, without_duplicates, without_duplicates_each
 from darkpy.structures import Detections, EvaluationBatch, MapResult, NmsRule, Problem
 
 CPU = torch.device("cpu")
@@ -97,3 +97,24 @@ def test_without_duplicates_keeps_suppressed_rows() -> None:
     network = FakeNetwork((*BOX, 0.8), (*BOX, 0.9))
     kept = without_duplicates(network.found, network.nms_rule)
     assert kept.probabilities[:, 0].tolist() == pytest.approx([0.9, 0.0])
+
+
+def test_pictures_together_equal_each_alone() -> None:
+    one = FakeNetwork((*BOX, 0.8), (*BOX, 0.9)).found
+    other = FakeNetwork((0.5, 0.5, 0.25, 0.2, 0.7), (0.5, 0.5, 0.25, 0.22, 0.6), (0.1, 0.1, 0.1, 0.1, 0.3)).found
+    sizes, rule = [(64, 32), (32, 64)], NmsRule("greedynms", 0.6)
+    together = without_duplicates_each([one, other], rule, network_size=(32, 32), image_sizes=sizes)
+    alone = [
+        without_duplicates(found, rule, network_size=(32, 32), image_size=size)
+        for found, size in zip((one, other), sizes, strict=True)
+    ]
+    for name in ("boxes", "objectness", "probabilities"):
+        assert torch.equal(getattr(together, name), torch.cat([getattr(found, name) for found in alone])), name
+
+
+def test_the_second_picture_of_a_batch_has_its_own_truths() -> None:
+    """A truth of one picture is no match for a detection in the next one, wherever the batch ends."""
+    network = FakeNetwork((*BOX, 0.9))
+    result = measure(network, batch([(*BOX, 0)], []))
+    assert (result.true_positives, result.false_positives) == (1, 1)
+    assert measure(network, batch([(*BOX, 0)]), batch([])) == result

@@ -1,8 +1,11 @@
 """Detections x truths (darkpy/evaluation/matching.py)."""
 
+import numpy as np
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from darkpy.evaluation.matching import Matches, match
+from darkpy.evaluation.matching import Matches, match, match_each
 from darkpy.structures import Detections
 
 NONE = torch.zeros(0, 5)
@@ -82,3 +85,54 @@ def test_difficult_of_another_class_leaves_the_record() -> None:
 def test_no_detections_give_no_records() -> None:
     nothing = Detections(torch.zeros(0, 4), torch.zeros(0), torch.zeros(0, 2))
     assert len(match(nothing, torch.zeros(3, 5), difficult=NONE, iou_threshold=0.5).confidences) == 0
+
+
+_EIGHTHS = st.integers(1, 4).map(lambda eighths: eighths / 8)  # few places, so that overlaps and ties are common
+_BOX = st.tuples(_EIGHTHS, _EIGHTHS, _EIGHTHS, _EIGHTHS)
+_TRUTHS = st.lists(st.tuples(_BOX, st.integers(0, 1)), max_size=4).map(
+    lambda rows: torch.tensor([[*box, kind] for box, kind in rows], dtype=torch.float32).reshape(-1, 5)
+)
+_FOUND = st.lists(st.tuples(_BOX, _EIGHTHS, st.sampled_from([0.0, 0.5])), max_size=5).map(
+    lambda rows: found(*((*box, one, other) for box, one, other in rows)) if rows else _nothing()
+)
+
+
+def _nothing() -> Detections:
+    return Detections(torch.zeros(0, 4), torch.zeros(0), torch.zeros(0, 2))
+
+
+@given(st.lists(st.tuples(_FOUND, _TRUTHS, _TRUTHS), min_size=1, max_size=4))
+def test_several_pictures_at_once_are_each_on_its_own(
+    pictures: list[tuple[Detections, torch.Tensor, torch.Tensor]],
+) -> None:
+    detections, truths, difficult = zip(*pictures, strict=True)
+    tables = ((one.boxes, one.objectness, one.probabilities) for one in detections)
+    joined = Detections(*map(torch.cat, zip(*tables, strict=True)))
+    at_once = match_each(joined, list(map(len, detections)), truths, difficult=difficult, iou_threshold=0.5)
+    start, first_truth = 0, 0
+    for one, of_one, hard in pictures:
+        alone = match(one, of_one, difficult=hard, iou_threshold=0.5)
+        rows = slice(start, start + len(alone.classes))
+        claimed = at_once.truths[rows]
+        np.testing.assert_array_equal(np.where(claimed >= 0, claimed - first_truth, -1), alone.truths)
+        for name in ("confidences", "classes", "ious", "first", "ranked"):
+            np.testing.assert_array_equal(getattr(at_once, name)[rows], getattr(alone, name))
+        start, first_truth = rows.stop, first_truth + len(of_one)
+    assert len(at_once.classes) == start
+
+
+@given(_FOUND, _TRUTHS)
+def test_claims_equal_plain_loops(detections: Detections, truths: torch.Tensor) -> None:
+    from darkpy.boxes import iou
+
+    result = match(detections, truths, difficult=NONE, iou_threshold=0.5)
+    expected = []
+    for box, probabilities in zip(detections.boxes, detections.probabilities, strict=True):
+        for kind in torch.nonzero(probabilities)[:, 0].tolist():
+            best, best_iou = -1, 0.0
+            for index, truth in enumerate(truths):
+                overlap = float(iou(box, truth[:4]))
+                if truth[4] == kind and overlap > 0.5 and overlap > best_iou:
+                    best, best_iou = index, overlap
+            expected.append((best, best_iou))
+    assert list(zip(result.truths.tolist(), result.ious.tolist(), strict=True)) == expected

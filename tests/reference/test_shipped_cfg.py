@@ -46,7 +46,9 @@ def test_net_the_same_but_for_the_batch_of_testing(shared: Path, name: str) -> N
     ours = read_blueprint(shipped_folder("cfg") / f"{name}.cfg").net
     theirs = read_blueprint(shared / "cfg-reference" / f"{name}.cfg").net
     batch, subdivisions = TRAINING_BATCH.get(name, (theirs.batch, theirs.subdivisions))
-    expected: NetSpec = dataclasses.replace(theirs, batch=batch, subdivisions=subdivisions)
+    expected: NetSpec = dataclasses.replace(
+        theirs, batch=batch, subdivisions=subdivisions, sequential_subdivisions=subdivisions
+    )
     assert ours == expected
 
 

@@ -23,3 +23,4 @@ MAP_OPTIONS: dict[str, Any] = {
     "threads": None,
     "workers": 0,
 }
+RUN_OPTIONS: dict[str, Any] = {"device": "cpu", "gpus": None, "threads": None, "workers": 0}  # of valid, recall

@@ -163,7 +163,20 @@ def test_workers_change_nothing(folder: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == alone
 
 
-def test_short_lists_are_loaded_without_workers() -> None:
-    assert task._workers(15) == 0
-    assert task._workers(16) == 1
-    assert 1 <= task._workers(10_000) <= 4
+def test_cocos_figures_stand_behind_darknets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measure()
+    alone = capsys.readouterr().out
+    assert measure(coco=True) == 0
+    both = capsys.readouterr().out
+    assert both.startswith(alone)
+    added = both.removeprefix(alone)
+    assert "threshold 0.001, NMS 0.6" in added
+    assert added.count(" = 1.000\n") == 8  # the objects are small, as all are; medium and large have none
+    assert added.count(" = -1.000\n") == 4
+
+
+def test_cocos_figures_and_a_difficult_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Path("obj.data").open("a") as file:
+        file.write("difficult = valid.txt\n")
+    measure(coco=True)
+    assert "-coco: the difficult list has no effect on COCO's figures" in capsys.readouterr().err

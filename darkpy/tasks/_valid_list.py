@@ -1,0 +1,61 @@
+"""The valid list of a .data file, and its pictures in batches."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from darkpy.cfg.datafile import DataFile
+from darkpy.data.index import read_image_list
+from darkpy.data.loader import evaluation_batches
+from darkpy.network import Network
+from darkpy.structures import EvaluationBatch
+
+BATCH = 8  # pictures of one forward pass
+_MOST_WORKERS = 4  # as many as darknet has loading threads
+
+
+def valid_list(data: DataFile, *, command: str) -> list[str]:
+    """Return the pictures of the valid list.
+
+    Raises:
+        CfgError: If the list cannot be read, or the .data file has none.
+        DataError: If it is empty.
+    """
+    path = data.required("valid", purpose=f"detector {command}")
+    return read_image_list(path, asked_by=data.asked_by("valid"))
+
+
+def valid_batches(
+    paths: Sequence[str],
+    network: Network,
+    *,
+    classes: int,
+    letter_box: bool,
+    workers: int | None,
+    difficult: Sequence[str] | None = None,
+) -> Iterator[EvaluationBatch]:
+    """Yield the pictures in batches, resized for the network.
+
+    Args:
+        paths: The pictures.
+        network: Gives the size.
+        classes: Labels of a class beyond these are left out.
+        letter_box: Keep the aspect, and fill with grey.
+        workers: Processes that load pictures; None chooses.
+        difficult: The list whose labels are the difficult objects, or None.
+    """
+    return evaluation_batches(
+        paths,
+        width=network.net.width,
+        height=network.net.height,
+        channels=network.net.channels,
+        classes=classes,
+        letter_box=letter_box,
+        batch=BATCH,
+        difficult=difficult,
+        workers=loading_processes(len(paths)) if workers is None else workers,
+    )
+
+
+def loading_processes(pictures: int) -> int:
+    """Return how many processes load pictures; none for so few that starting one takes longer."""
+    return min(_MOST_WORKERS, os.cpu_count() or 1, pictures // (2 * BATCH))
