@@ -61,13 +61,13 @@ def lay_out(folder: Path, datafile: DataFile, cfg: Path, *, batch: int, iteratio
     for name in ("images", "labels", "backup"):
         (folder / name).mkdir()
     for key in ("train", "valid"):
-        pictures = _pictures(datafile, key)
-        for picture in pictures:
+        listed = pictures(datafile, key)
+        for picture in listed:
             link = folder / "images" / picture.name
             if not link.exists():
                 link.symlink_to(picture)
                 (folder / "labels" / f"{picture.stem}.txt").symlink_to(label_path(picture.as_posix()))
-        lines = [str(folder / "images" / picture.name) for picture in pictures]
+        lines = [str(folder / "images" / picture.name) for picture in listed]
         (folder / f"{key}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     names = read_names(datafile.required("names", purpose="the benchmark"))
     (folder / "net.names").write_text("\n".join(names) + "\n", encoding="utf-8")
@@ -79,7 +79,7 @@ def lay_out(folder: Path, datafile: DataFile, cfg: Path, *, batch: int, iteratio
     (folder / "net.cfg").write_text(format_sections(sections), encoding="utf-8")
 
 
-def _pictures(datafile: DataFile, key: str) -> list[Path]:
+def pictures(datafile: DataFile, key: str) -> list[Path]:
     """Return the pictures of a list; relative paths count from the current folder or from the .data file's."""
     lines = read_image_list(datafile.required(key, purpose="the benchmark"), asked_by=datafile.asked_by(key))
     folders = (Path.cwd(), datafile.path.parent.resolve())
