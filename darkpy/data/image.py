@@ -99,14 +99,17 @@ def _is_cut_off(raw: bytes) -> bool:
 
 def _decode(raw: bytes, channels: int) -> Bytes | None:
     cv2 = import_cv2()
-    flag = cv2.IMREAD_GRAYSCALE if channels == 1 else cv2.IMREAD_COLOR
+    in_rgb = getattr(cv2, "IMREAD_COLOR_RGB", None)  # since OpenCV 4.11
+    flag = cv2.IMREAD_GRAYSCALE if channels == 1 else in_rgb or cv2.IMREAD_COLOR
     try:
         pixels = cv2.imdecode(np.frombuffer(raw, np.uint8), flag)
     except cv2.error:  # a header that promises an impossible size
         return None
     if pixels is None:
         return None
-    return pixels[:, :, None] if channels == 1 else cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB, dst=pixels)  # type: ignore[no-any-return]
+    if channels == 1:
+        return pixels[:, :, None]  # type: ignore[no-any-return]
+    return pixels if in_rgb else cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB, dst=pixels)  # type: ignore[no-any-return]
 
 
 def letterbox_size(image_width: int, image_height: int, *, width: int, height: int) -> tuple[int, int]:

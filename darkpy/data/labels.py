@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float32]
 Table = npt.NDArray[np.float64]
 
 _COLUMNS = 5
+_BOX_FIRST = [1, 2, 3, 4, 0]  # class x y w h -> x y w h class
 _LARGEST = 2.0**31  # anything larger would only overflow
 _FARTHEST = 2.0  # a coordinate beyond this is no rounding and no overhang: it is in pixels
 
@@ -56,13 +57,27 @@ def parse_labels(text: str, *, path: str, classes: int) -> Labels:
     fields = [(number, words) for number, line in enumerate(lines, start=1) if (words := line.split())]
     table, numbers, problems = _numbers(fields, path)
     fate = np.zeros(len(table), dtype=np.int8)  # 0 good, 1 outside, 2 unusable
-    for rule in _rules(table, classes):
+    for rule in () if _is_plain(table, classes) else _rules(table, classes):
         for row in np.flatnonzero(rule.broken & (fate == 0)):
             fate[row] = rule.fate
             problems.append(Problem("truth", path, f"{path}:{numbers[row]}: {rule.complain(*table[row])}"))
     ids = table[np.abs(table[:, 0]) <= _LARGEST, 0].astype(np.int64)
-    truths = np.roll(table, -1, axis=1).clip(-_LARGEST, _LARGEST).astype(np.float32)  # class x y w h -> x y w h class
+    truths = table[:, _BOX_FIRST].clip(-_LARGEST, _LARGEST).astype(np.float32)
     return Labels(truths[fate == 0], numbers[fate == 0], tuple(problems), False, truths[fate == 1], ids)
+
+
+def _is_plain(table: Table, classes: int) -> bool:
+    """Return whether no rule can be broken: known classes, centres in the picture. Most files, at a tenth of the cost.
+
+    Args:
+        table: (N, 5) class, x, y, w, h.
+        classes: Number of classes.
+    """
+    if not len(table):
+        return True
+    low, high = table.min(axis=0), table.max(axis=0)  # no number compares as false
+    fits = low[0] >= 0 and high[0] < classes and (low[1:] > 0).all() and (high[1:] <= 1).all()
+    return bool(fits and not (table[:, 0] % 1).any())
 
 
 def _missing(path: str, error: Exception) -> Labels:

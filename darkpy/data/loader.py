@@ -1,4 +1,4 @@
-"""Mini-batches for training and evaluation, made by worker processes.
+"""Mini-batches for training, made by worker processes.
 
 Every random draw comes from a generator keyed by (seed, iteration, row), so neither the number of workers nor the
 split into mini-batches changes a picture.  Source: darknet src/data.c, load_threads, load_data_detection.
@@ -15,16 +15,16 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from darkpy.data.augment import AugmentSpec, Crop, Floats, augment
-from darkpy.data.image import Bytes, import_cv2, read_picture, resize_for_network
+from darkpy.data.image import Bytes, import_cv2, read_picture
 from darkpy.data.index import label_path
-from darkpy.data.labels import Labels, read_labels
+from darkpy.data.labels import read_labels
 from darkpy.data.mixup import mixup, unit_levels
 from darkpy.data.mosaic import job_of_row, mosaic
 from darkpy.data.shown import save_row
 from darkpy.errors import DarkpyError, DataError, SetupError
-from darkpy.structures import EvaluationBatch, MiniBatch, Problem
+from darkpy.structures import MiniBatch, Problem
 
-__all__ = ["AugmentSpec", "Request", "evaluation_batches", "training_batches"]
+__all__ = ["AugmentSpec", "Request", "training_batches"]
 
 _ROW_TAG, _JOB_TAG = 1, 2  # keep the draws of a row and of a loader job apart, and from those of other parts
 _PATIENCE = 100  # unreadable pictures in a row before the list is given up
@@ -70,56 +70,6 @@ def training_batches(
         SetupError: If OpenCV is missing or a worker dies.
     """
     return _stream(_TrainingSet(paths, spec, seed, shown).make, requests, workers=workers, pin_memory=pin_memory)
-
-
-def evaluation_batches(
-    paths: Sequence[str],
-    *,
-    width: int,
-    height: int,
-    channels: int,
-    letter_box: bool,
-    classes: int,
-    batch: int,
-    workers: int,
-    difficult: Sequence[str] | None,
-) -> Iterator[EvaluationBatch]:
-    """Yield the pictures of a list, in its order, resized as darknet's inference does, with all their truths.
-
-    Args:
-        paths: Pictures.
-        width: Of the network, in pixels.
-        height: Of the network, in pixels.
-        channels: 3 or 1.
-        letter_box: Keep the aspect, and fill with grey.
-        classes: Number of classes.
-        batch: Pictures a batch; the last may be smaller.
-        workers: Processes that prepare batches ahead; 0 makes them here.
-        difficult: The list of the same pictures whose labels are the difficult objects, or None.
-
-    Raises:
-        DataError: If the two lists are of different lengths.
-        SetupError: If OpenCV is missing or a worker dies.
-    """
-    if difficult is not None and len(difficult) != len(paths):
-        raise DataError(
-            f"the difficult list names {len(difficult)} pictures, but the valid list {len(paths)}. "
-            "Give both the same pictures, in the same order."
-        )
-    starts = [range(first, min(first + batch, len(paths))) for first in range(0, len(paths), batch)]
-    pictures = _EvaluationSet(paths, difficult, (width, height), channels, letter_box, classes)
-    return _as_tensors(_stream(pictures.make, starts, workers=workers, pin_memory=False))
-
-
-def _as_tensors(batches: Iterator["_Pictures"]) -> Iterator[EvaluationBatch]:
-    try:
-        for one in batches:
-            truths, difficult = (
-                tuple(torch.from_numpy(table) for table in tables) for tables in (one.truths, one.difficult)
-            )
-            yield EvaluationBatch(one.images, one.sizes, truths, difficult, one.paths, one.readable, one.problems)
-    finally:
-        batches.close()  # type: ignore[attr-defined]  # a generator: its workers end now
 
 
 def _stream(make: Callable[[Any], Batch], keys: Iterable[object], *, workers: int, pin_memory: bool) -> Iterator[Batch]:
@@ -168,8 +118,9 @@ def _as_it_is(batch: Batch) -> Batch:
 
 
 def _start_worker(_: int) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):  # for the main process, which ends its iteration first
-        signal.signal(number, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):  # for the main process, which ends its iteration first
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     import_cv2().setNumThreads(0)
 
 
@@ -277,69 +228,3 @@ def _nothing_left(path: str, spec: AugmentSpec) -> str:
         f"{path}: jitter={spec.jitter:g} with resize={spec.resize:g} left nothing of the picture: it was used whole. "
         "Lower them in the [yolo] section."
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pictures:
-    """An EvaluationBatch on its way: small arrays travel within the message, each small tensor in a file of its own."""
-
-    images: torch.Tensor
-    sizes: tuple[tuple[int, int], ...]
-    truths: tuple[Floats, ...]
-    difficult: tuple[Floats, ...]
-    paths: tuple[str, ...]
-    readable: tuple[bool, ...]
-    problems: tuple[Problem, ...]
-
-
-class _EvaluationSet:
-    def __init__(
-        self,
-        paths: Sequence[str],
-        difficult: Sequence[str] | None,
-        network_size: tuple[int, int],
-        channels: int,
-        letter_box: bool,
-        classes: int,
-    ) -> None:
-        self.paths = paths
-        self.difficult = difficult
-        self.network_size = network_size
-        self.channels = channels
-        self.letter_box = letter_box
-        self.classes = classes
-
-    def make(self, key: range) -> _Pictures:
-        width, height = self.network_size
-        images = torch.zeros((len(key), self.channels, height, width))
-        problems: list[Problem] = []
-        readable, sizes, truths, difficult = [], [], [], []
-        for row, index in enumerate(key):
-            pixels = self._load(self.paths[index], problems)
-            readable.append(pixels is not None)
-            sizes.append((pixels.shape[1], pixels.shape[0]) if pixels is not None else self.network_size)
-            if pixels is not None:
-                network_input = resize_for_network(pixels, width=width, height=height, letter_box=self.letter_box)
-                images[row] = torch.from_numpy(network_input)
-            truths.append(self._truths(self.paths[index], problems))
-            difficult.append(self._truths(self.difficult[index] if self.difficult else None, problems))
-        paths = tuple(self.paths[index] for index in key)
-        return _Pictures(images, tuple(sizes), tuple(truths), tuple(difficult), paths, tuple(readable), tuple(problems))
-
-    def _load(self, path: str, problems: list[Problem]) -> Bytes | None:
-        try:
-            picture = read_picture(path, channels=self.channels)
-        except DataError as error:
-            problems.append(Problem("image", path, str(error)))
-            return None
-        if picture.problem:
-            problems.append(picture.problem)
-        return picture.pixels
-
-    def _truths(self, path: str | None, problems: list[Problem]) -> Floats:
-        """Return the (T, 5) truths of a picture, also those outside of it, as darknet's map counts them."""
-        if path is None:
-            return np.zeros((0, 5), dtype=np.float32)
-        labels: Labels = read_labels(label_path(path), classes=self.classes)
-        problems += labels.problems
-        return np.concatenate([labels.truths, labels.outside])

@@ -8,9 +8,10 @@ from pathlib import Path
 from darkpy.cfg.datafile import DataFile
 from darkpy.cfg.net import NetSpec
 from darkpy.data.bad_lists import BadLists
+from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.index import read_image_list
 from darkpy.data.labels import survey
-from darkpy.data.loader import AugmentSpec, Request, evaluation_batches
+from darkpy.data.loader import AugmentSpec, Request
 from darkpy.engine.schedule import PlannedIteration
 from darkpy.errors import CfgError, DataError
 from darkpy.evaluation.evaluator import measure_map
@@ -201,6 +202,6 @@ def _valid_batches(net: NetSpec, lists: Lists, *, classes: int, batch: int, work
         letter_box=net.letter_box,
         classes=classes,
         batch=batch,
-        workers=min(workers, len(lists.valid) // (2 * batch)),
+        workers=workers,
         difficult=lists.difficult,
     )

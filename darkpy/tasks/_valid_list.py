@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 
 from darkpy.cfg.datafile import DataFile
+from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.index import read_image_list
-from darkpy.data.loader import evaluation_batches
 from darkpy.network import Network
 from darkpy.structures import EvaluationBatch
 
@@ -40,7 +40,7 @@ def valid_batches(
         network: Gives the size.
         classes: Labels of a class beyond these are left out.
         letter_box: Keep the aspect, and fill with grey.
-        workers: Processes that load pictures; None chooses.
+        workers: Threads that load pictures; None chooses.
         difficult: The list whose labels are the difficult objects, or None.
     """
     return evaluation_batches(
@@ -52,10 +52,10 @@ def valid_batches(
         letter_box=letter_box,
         batch=BATCH,
         difficult=difficult,
-        workers=loading_processes(len(paths)) if workers is None else workers,
+        workers=loading_threads() if workers is None else workers,
     )
 
 
-def loading_processes(pictures: int) -> int:
-    """Return how many processes load pictures; none for so few that starting one takes longer."""
-    return min(_MOST_WORKERS, os.cpu_count() or 1, pictures // (2 * BATCH))
+def loading_threads() -> int:
+    """Return how many threads load pictures: as many as cores, up to darknet's four."""
+    return min(_MOST_WORKERS, os.cpu_count() or 1)

@@ -44,7 +44,7 @@ def measure(
         device: Such as ``cpu`` or ``cuda:0``.
         gpus: GPU numbers; the first counts.
         threads: Of the CPU.
-        workers: Processes that load pictures.
+        workers: Threads that load pictures.
         coco: Print MS COCO's figures too.
 
     Raises:

@@ -42,7 +42,7 @@ def recall(
         device: Such as ``cpu`` or ``cuda:0``.
         gpus: GPU numbers; the first counts.
         threads: Of the CPU.
-        workers: Processes that load pictures.
+        workers: Threads that load pictures.
 
     Raises:
         DarkpyError: If a setting, a file or the list does not fit.

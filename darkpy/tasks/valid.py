@@ -48,7 +48,7 @@ def validate(
         device: Such as ``cpu`` or ``cuda:0``.
         gpus: GPU numbers; the first counts.
         threads: Of the CPU.
-        workers: Processes that load pictures.
+        workers: Threads that load pictures.
 
     Raises:
         DarkpyError: If a setting, a file or the list does not fit, or the results cannot be written.

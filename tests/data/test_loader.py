@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.image import load_image, resize_for_network
-from darkpy.data.loader import AugmentSpec, Request, evaluation_batches, training_batches
+from darkpy.data.loader import AugmentSpec, Request, training_batches
 from darkpy.data.mixup import unit_levels
 from darkpy.errors import DataError, SetupError
 from darkpy.structures import MiniBatch

@@ -7,9 +7,9 @@ import cv2
 import numpy as np
 import pytest
 
+from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.image import letterbox_size, load_image, read_picture, resize_for_network
 from darkpy.data.index import read_image_list
-from darkpy.data.loader import evaluation_batches
 from darkpy.errors import DataError
 
 pytestmark = pytest.mark.reference

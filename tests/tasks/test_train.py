@@ -15,8 +15,8 @@ from training_project import Project, losses, seen
 from darkpy.cfg.net import NetSpec
 from darkpy.cfg.options import Options
 from darkpy.cfg.text import parse_sections
+from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.index import read_image_list
-from darkpy.data.loader import evaluation_batches
 from darkpy.errors import CfgError, DataError, TrainingError, WeightsError
 from darkpy.network import Network
 from darkpy.structures import Detections

@@ -6,13 +6,11 @@ import pytest
 
 from darkpy.cfg.datafile import read_datafile
 from darkpy.errors import CfgError, DataError
-from darkpy.tasks._valid_list import loading_processes, valid_list
+from darkpy.tasks._valid_list import loading_threads, valid_list
 
 
-def test_short_lists_are_loaded_without_workers() -> None:
-    assert loading_processes(15) == 0
-    assert loading_processes(16) == 1
-    assert 1 <= loading_processes(10_000) <= 4
+def test_a_core_each_and_no_more_than_darknet() -> None:
+    assert 1 <= loading_threads() <= 4
 
 
 def test_a_list_is_needed(tmp_path: Path) -> None:
