@@ -7,6 +7,7 @@ checksum for each member. It names the weights file that it belongs to by the SH
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from darkpy.files import replaced
 
 VERSION = 1
 _FIGURES = "figures"
+# what zipfile and numpy raise for a damaged file; RuntimeError: it says that it is encrypted, or oddly compressed
+_UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def read_state(path: Path) -> RunState:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files if name != _FIGURES}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise StateError(f"{path}: cannot be read as a state file: {error}. Remove it.") from error
     return RunState(_figures(path)["figures"], arrays)
 
@@ -75,7 +78,7 @@ def _figures(path: Path) -> dict[str, Any]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             header = json.loads(str(stored[_FIGURES]))
         version, _, _ = header["version"], header["weights"], header["figures"]
-    except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise StateError(f"{path}: cannot be read as a state file: {error}. Remove it.") from error
     if version != VERSION:
         raise StateError(f"{path}: a state file of version {version}, this darkpy reads version {VERSION}. Remove it.")

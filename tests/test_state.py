@@ -82,6 +82,22 @@ def test_a_file_that_is_no_whole_state_is_one_line(tmp_path: Path, harm: object)
     assert "\n" not in str(caught.value)
 
 
+def test_no_flipped_byte_is_a_traceback(tmp_path: Path) -> None:
+    """A zip has fields that say encrypted, or packed in another way."""
+    path = tmp_path / "net_last.state"
+    write_state(path, RunState({"a": 1}, {"0.weight.v": np.ones(4, np.float32)}), weights_hash="ab12")
+    content = path.read_bytes()
+    refused = 0
+    for position in range(0, len(content), 3):
+        for flip in (1, 8, 255):
+            path.write_bytes(content[:position] + bytes([content[position] ^ flip]) + content[position + 1 :])
+            try:
+                read_state(path)
+            except StateError:
+                refused += 1
+    assert refused > len(content) / 4
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="No such file"):
         weights_hash_in(tmp_path / "net_last.state")

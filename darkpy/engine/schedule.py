@@ -207,32 +207,14 @@ def plan_iterations(sizes: SizeSchedule, maps: MapSchedule, *, start: Position) 
         position = after
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CheckpointSchedule:
-    """Which weights files are due after an iteration.
+    """Which weights files are due after an iteration."""
 
-    Args:
-        save_every: Iterations between numbered files (``saveweights``).
-        save_last: Iterations between ``_last`` files (``savelast``).
-        saved: Iteration of the last numbered file, or where the run began.
-        saved_last: The same for the ``_last`` file.
-        always_last: Write ``_last`` also where numbered files come as often; darknet leaves it out then.
-    """
-
-    save_every: int
-    save_last: int
-    saved: int
-    saved_last: int
-    always_last: bool = False
+    save_every: int  # iterations between numbered files (``saveweights``)
+    save_last: int  # iterations between ``_last`` files (``savelast``); darknet writes none unless it is the smaller
 
     def due(self, iteration: int) -> list[str]:
         """Return the suffixes of the files to write now, in order."""
-        suffixes = []
-        if iteration >= self.saved + self.save_every or iteration % self.save_every == 0:
-            self.saved = iteration
-            suffixes.append(str(iteration))
-        is_due = iteration >= self.saved_last + self.save_last or (iteration % self.save_last == 0 and iteration > 1)
-        if (self.always_last or self.save_every > self.save_last) and is_due:
-            self.saved_last = iteration
-            suffixes.append("last")
-        return suffixes
+        numbered = [str(iteration)] if iteration % self.save_every == 0 else []
+        return numbered + (["last"] if iteration % self.save_last == 0 else [])

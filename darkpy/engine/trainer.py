@@ -155,7 +155,6 @@ class Trainer:
         figures = {
             "progress": asdict(self.progress),
             "position": asdict(self.position),
-            "checkpoints": asdict(self.checkpoints),
         }
         tensors = {**self.update.state(), **self.keys.state()}
         return RunState(figures, {name: value.detach().cpu().numpy() for name, value in tensors.items()})
@@ -169,7 +168,6 @@ class Trainer:
         try:
             progress = Progress(**state.figures["progress"])
             position = Position(**state.figures["position"])
-            saved, saved_last = (state.figures["checkpoints"][key] for key in ("saved", "saved_last"))
         except (KeyError, TypeError) as error:
             raise ValueError(f"figures are missing or unknown: {error}") from error
         tensors = {name: torch.from_numpy(array) for name, array in state.arrays.items()}
@@ -177,7 +175,6 @@ class Trainer:
         self.update.restore(tensors)
         self.keys.restore(tensors)
         self.progress, self.position = progress, position
-        self.checkpoints.saved, self.checkpoints.saved_last = saved, saved_last
 
     # --- one iteration ----------------------------------------------------------------------------------------------
 
@@ -232,9 +229,11 @@ class Trainer:
             self.progress.failures = 0
             rate = learning_rate(net, self.iteration, seed=self.seed)
             if not abs(rate) <= _LARGEST_RATE:
+                failed = self.iteration
+                self.progress.failures = 1  # its update is not in the weights
                 self._save_good_weights()
                 raise TrainingError(
-                    f"iteration {self.iteration}: the learning rate is {rate:g}. Mend policy={net.policy} in [net], or "
+                    f"iteration {failed}: the learning rate is {rate:g}. Mend policy={net.policy} in [net], or "
                     "its scale, scales, gamma or power."
                 )
             self.update.step(rate=rate, images=net.images_per_iteration, iteration=self.iteration)

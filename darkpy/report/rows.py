@@ -3,7 +3,7 @@
 import csv
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -39,9 +39,15 @@ class Rows:
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:  # rows that a full disk did not take
+                self._tell(error)
+
+    def _open(self) -> TextIO:
+        return self.path.open("a", encoding="utf-8", newline="")
 
     def _write(self, file: TextIO, row: Sequence[object]) -> None:
         csv.writer(file, lineterminator="\n").writerow(row)
@@ -53,20 +59,28 @@ class Rows:
             if not self.path.exists():  # a new file, or a folder that vanished and was made again
                 self.close()
             if self._file is None:
-                self._file = self.path.open("a", encoding="utf-8", newline="")
+                self._file = self._open()
                 if not self._file.tell():
                     self._write(self._file, COLUMNS)
             self._write(self._file, row)
         except OSError as error:  # a full disk or a read-only folder must not end the training
-            if not self._failed:
-                print(f"Note: {self.path} cannot be written: {error.strerror}. Training goes on.", file=sys.stderr)
-            self._failed = True
+            self._tell(error)
+            self.close()
+
+    def _tell(self, error: OSError) -> None:
+        if not self._failed:
+            print(f"Note: {self.path} cannot be written: {error.strerror}. Training goes on.", file=sys.stderr)
+        self._failed = True
 
 
 def best_map_in(path: Path) -> float:
     """Return the best mAP (0..1) among the rows; -1 if there is none, or no such file."""
     best = -1.0
-    for row in _whole_rows(path):
+    try:
+        rows = _whole_rows(path)
+    except OSError:
+        return best
+    for row in rows:
         try:
             if row[_MAP]:
                 best = max(best, float(row[_MAP]))
@@ -78,7 +92,8 @@ def best_map_in(path: Path) -> float:
 def begin_rows(path: Path, *, completed: int, is_exact: bool) -> None:
     """Make the file ready for a run that goes on after ``completed`` iterations: rows of later ones would be doubled.
 
-    A file with later rows is kept under a new name (``net.1.csv``), unless the run repeats them exactly.
+    A file with later rows is kept under a new name (``net.1.csv``), unless the run repeats them exactly; so is one with
+    other columns.
 
     Args:
         path: The .csv file; it may be missing.
@@ -88,11 +103,16 @@ def begin_rows(path: Path, *, completed: int, is_exact: bool) -> None:
     Raises:
         OSError: If the file cannot be written.
     """
-    rows = list(_whole_rows(path))
-    kept = [row for row in rows[1:] if row and row[0].isdigit() and int(row[0]) <= completed]
-    if len(kept) + 1 < len(rows) and not is_exact:
+    try:
+        rows = _whole_rows(path)
+    except FileNotFoundError:
+        return
+    is_ours = bool(rows) and rows[0] == list(COLUMNS)
+    kept = [row for row in rows[1:] if is_ours and row and row[0].isdigit() and int(row[0]) <= completed]
+    repeats = is_ours and (is_exact or len(kept) + 1 == len(rows))
+    if rows and not repeats:
         os.replace(path, free_name(path))
-    if not rows or not kept:
+    if not kept:
         path.unlink(missing_ok=True)
         return
     with replaced(path) as file:
@@ -100,11 +120,11 @@ def begin_rows(path: Path, *, completed: int, is_exact: bool) -> None:
             file.write((",".join(row) + "\n").encode())
 
 
-def _whole_rows(path: Path) -> Iterator[list[str]]:
-    """Yield the rows of the file; one that was cut in writing is left out."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return
-    whole = text[: text.rfind("\n") + 1]
-    yield from csv.reader(whole.splitlines())
+def _whole_rows(path: Path) -> list[list[str]]:
+    """Return the rows of the file; one that was cut in writing is left out.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return list(csv.reader(text[: text.rfind("\n") + 1].splitlines()))

@@ -13,7 +13,7 @@ from pathlib import Path
 from darkpy.cfg.datafile import DataFile
 from darkpy.errors import DataError, StateError, WeightsError
 from darkpy.events import Line, Sink, WeightsSaved
-from darkpy.files import replaced
+from darkpy.files import free_name, replaced
 from darkpy.network import Network
 from darkpy.state import RunState, file_hash, weights_hash_in, write_state
 from darkpy.weights import cannot_write, save_weights, write_weights
@@ -84,6 +84,9 @@ class Saver:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise cannot_write(path, error) from error
+        self._write(path, suffix)
+
+    def _write(self, path: Path, suffix: str) -> None:
         state = self.state() if suffix == "last" else None
         if state is None:
             save_weights(self.network, path, seen=self.seen())
@@ -102,10 +105,10 @@ class Saver:
             self(suffix)
         except WeightsError as error:
             rescued = Path(f"{self.name}_{suffix}.weights")
-            if rescued.exists() or self.folder.resolve() == Path.cwd():
-                raise
-            save_weights(self.network, rescued, seen=self.seen())
-            raise WeightsError(f"{error} The weights are in {rescued.resolve()}, without a state.") from error
+            if rescued.exists():
+                rescued = free_name(rescued)
+            self._write(rescued, suffix)
+            raise WeightsError(f"{error} The weights are in {rescued.resolve()}.") from error
 
 
 def save_pair(network: Network, path: Path, state: RunState, *, seen: int) -> None:

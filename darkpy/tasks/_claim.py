@@ -11,13 +11,15 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from darkpy.errors import DataError
 from darkpy.tasks._network import say
 
+_PROCESS = ", process "  # behind the cfg's name in a .run file
+_LONGEST_TEXT = 1000
 _LOCKED_BYTE = 2**30  # beyond the text: Windows lets nobody read what is locked
 
 
@@ -53,16 +55,19 @@ def claimed_name(folder: Path, cfg: Path, weights: Path | None) -> Iterator[str]
         file, owner = _lock(folder, base)
     elif base != whole:
         say(f"{cfg.name}: weights are named {base}_*.weights, as darknet cuts the name at its first dot.")
-    if file is None:
-        raise DataError(
-            f"{folder}: another run is writing {base}_*.weights there ({_description(folder, base)}). "
-            "Wait for its end, or name another backup folder in the .data file."
-        )
-    if owner not in ("", cfg.name) and any(folder.glob(f"{base}_*.weights")):
-        say(f"Warning: {folder} has {base}_*.weights of {owner}; they will be overwritten.")
     try:
+        if file is None:
+            raise DataError(
+                f"{folder}: another run is writing {base}_*.weights there ({_description(folder, base)}). "
+                "Wait for its end, or name another backup folder in the .data file."
+            )
+        if owner not in ("", cfg.name) and _has_weights(folder, base):
+            raise DataError(
+                f"{folder}: {base}_*.weights there are of {owner}, and {cfg.name} would overwrite them. "
+                "Name another backup folder in the .data file, or rename the cfg."
+            )
+        _write_description(file, folder / f"{base}.run", cfg)
         _tell_others(folder, base)
-        _write_description(file, cfg)
         _remove_unfinished(folder, base)
         yield base
     finally:
@@ -74,7 +79,11 @@ def _is_own(owner: str, folder: Path, cfg: Path, weights: Path | None) -> bool:
         return owner == cfg.name
     base = base_name(cfg)
     resumes = weights is not None and weights.name.startswith(f"{base}_") and _is_same(weights.parent, folder)
-    return resumes or not any(folder.glob(f"{base}_*.weights"))
+    return resumes or not _has_weights(folder, base)
+
+
+def _has_weights(folder: Path, name: str) -> bool:
+    return any(path.name.startswith(f"{name}_") and path.suffix == ".weights" for path in folder.iterdir())
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -123,33 +132,41 @@ def _is_locked(file: TextIO) -> bool:
 
 def _unlock(file: TextIO | None) -> None:
     if file is not None:
-        file.close()
+        with suppress(OSError):  # a full disk: the text is for people only
+            file.close()
 
 
 def _owner(path: Path) -> str:
-    return _description(path.parent, path.stem).partition(",")[0]
+    return _description(path.parent, path.stem).partition(_PROCESS)[0]
 
 
 def _description(folder: Path, name: str) -> str:
     try:
-        return (folder / f"{name}.run").read_text(encoding="utf-8", errors="replace").strip()
+        with (folder / f"{name}.run").open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST_TEXT).strip()
     except OSError:
         return ""
 
 
-def _write_description(file: TextIO, cfg: Path) -> None:
-    file.seek(0)
-    file.truncate()
+def _write_description(file: TextIO, path: Path, cfg: Path) -> None:
     began = time.strftime("%Y-%m-%d %H:%M:%S")
-    file.write(f"{cfg.name}, process {os.getpid()} on {socket.gethostname()}, since {began}\n")
-    file.flush()
+    try:
+        file.seek(0)
+        file.truncate()
+        file.write(f"{cfg.name}{_PROCESS}{os.getpid()} on {socket.gethostname()}, since {began}\n")
+        file.flush()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}. Free space, or name another folder.") from error
 
 
 def _tell_others(folder: Path, name: str) -> None:
     for path in sorted(folder.glob("*.run")):
         if path.stem == name:
             continue
-        file, _ = _lock(folder, path.stem)
+        try:
+            file, _ = _lock(folder, path.stem)
+        except DataError:
+            continue  # nothing that a run wrote, or another user's
         if file is None:
             say(f"Warning: {folder}: another run writes there too: {_description(folder, path.stem)}.")
         _unlock(file)
@@ -157,7 +174,8 @@ def _tell_others(folder: Path, name: str) -> None:
 
 def _remove_unfinished(folder: Path, name: str) -> None:
     """Remove what a killed run left half written."""
-    unfinished = re.compile(rf"\.{re.escape(name)}_(last|best|final|ema|\d+)\.(weights|state)\.\w+\.tmp")
+    unfinished = re.compile(rf"\.{re.escape(name)}(_(last|best|final|ema|\d+)\.(weights|state|map)|\.csv)\.\w+\.tmp")
     for path in folder.iterdir():
         if unfinished.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()

@@ -1,4 +1,8 @@
-"""Ctrl-C and SIGTERM during training: the first asks the run to end after its iteration, the second ends it at once."""
+"""Ctrl-C, SIGTERM and a terminal that closes, during training.
+
+The first signal asks the run to end after its iteration, the second ends it at once. Signals that are ignored, as
+``nohup`` and shells do it for processes in the background, stay so.
+"""
 
 import signal
 import sys
@@ -6,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name))
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name))
+PIPE_CLOSED = 13  # SIGPIPE, also where the system has no such signal
 
 
 class StopRequest:
@@ -36,9 +41,10 @@ def stop_on_signals(request: StopRequest) -> Iterator[None]:
         again = "press Ctrl-C again" if number == signal.SIGINT else "send the signal again"
         print(f"Stopping after this iteration; {again} to stop at once.", file=sys.stderr, flush=True)
 
-    before = {number: signal.signal(number, handle) for number in _SIGNALS}
+    taken = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in taken}
     try:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler or signal.SIG_DFL)  # None: it was not set from Python

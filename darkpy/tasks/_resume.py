@@ -1,12 +1,13 @@
 """Where a run begins: from chance, from weights as darknet does, or exactly where another one was stopped."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from darkpy.cfg.net import NetSpec
 from darkpy.errors import StateError
-from darkpy.network import Network
+from darkpy.network import Blueprint, Network
 from darkpy.state import RunState, file_hash, read_state, weights_hash_in
 from darkpy.tasks._network import read_weights, say
 
@@ -19,19 +20,21 @@ class Start:
     state: RunState | None  # of the very moment; None begins momentum, random draws and averages anew
 
 
-def read_start(network: Network, weights: Path | None, folder: Path, *, clear: bool) -> Start:
+def read_start(network: Network, weights: Path | None, folder: Path, *, name: str, clear: bool) -> Start:
     """Read the weights to start from, and the state that belongs to them if there is one.
 
     Args:
         network: Takes the weights.
         weights: The file; None for random weights.
         folder: The backup folder; state files are looked for there and beside the weights.
+        name: What the run's files are named after.
         clear: Forget the iterations that trained the weights, and the state.
 
     Raises:
         WeightsError: If the weights do not fit.
     """
     if weights is None:
+        _tell_forgotten(folder, name)
         return Start(0, None)
     loaded = read_weights(network, weights, leftover_is_error=True)
     completed = 0 if clear else loaded.seen // network.net.images_per_iteration
@@ -53,7 +56,7 @@ def read_start(network: Network, weights: Path | None, folder: Path, *, clear: b
             f"there are {network.net.images_per_iteration} (batch, subdivisions in {network.blueprint.path})."
         )
         return Start(completed, None)
-    say(f"{path}: belongs to these weights: the run goes on exactly after iteration {completed}.")
+    say(f"{path}: belongs to these weights.")
     return Start(completed, state)
 
 
@@ -91,6 +94,21 @@ def chosen_seed(seed: int | None, state: RunState | None, *, otherwise: int) -> 
     return seed
 
 
+def _tell_forgotten(folder: Path, name: str) -> None:
+    last = folder / f"{name}_last.weights"
+    if last.exists():
+        say(
+            f"Warning: {last} of an earlier run is there, and will be overwritten, as {name}_best.weights will. "
+            "To go on from it, give it to the command."
+        )
+
+
 def run_figures(net: NetSpec, *, seed: int) -> dict[str, object]:
     """Return what a state file tells beside what the trainer knows."""
-    return {"seed": seed, "images_per_iteration": net.images_per_iteration, "size": [net.width, net.height]}
+    return {"seed": seed, "images_per_iteration": net.images_per_iteration}
+
+
+def fingerprint(blueprint: Blueprint, train: Sequence[str], *, seed: int) -> str:
+    """Return a hash of all that decides what iterations do: the cfg's values, the list of pictures, the seed."""
+    layers = [(layer.kind, layer.spec, layer.common) for layer in blueprint.layers]
+    return hashlib.sha256(repr((blueprint.net, layers, list(train), seed)).encode()).hexdigest()

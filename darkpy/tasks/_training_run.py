@@ -9,17 +9,17 @@ from darkpy.data.loader import training_batches
 from darkpy.engine.schedule import PlannedIteration, Position, plan_iterations
 from darkpy.engine.trainer import Callbacks, Trainer
 from darkpy.events import Event, Sink
-from darkpy.files import free_name
 from darkpy.network import Network
 from darkpy.report.chart import Chart
 from darkpy.report.console import Console
-from darkpy.report.rows import Rows, begin_rows, best_map_in
+from darkpy.report.rows import Rows, begin_rows
 from darkpy.state import RunState
 from darkpy.structures import MiniBatch
 from darkpy.tasks._backup import Saver
+from darkpy.tasks._best import BestFile
 from darkpy.tasks._interrupt import StopRequest, stop_on_signals
 from darkpy.tasks._network import say
-from darkpy.tasks._resume import Start, run_figures
+from darkpy.tasks._resume import Start, chosen_seed, fingerprint, read_start, run_figures
 from darkpy.tasks._training_data import Lists, ProblemSink, augmentation, measure_and_print, requests
 from darkpy.tasks._training_setup import (
     choose_checkpoints,
@@ -41,8 +41,33 @@ class Wishes:
     save_every: int | None = None
     threshold: float = 0.25
     iou_threshold: float = 0.5
+    seed: int | None = None
+    other_seed: int = 0  # where neither the command line nor the run that goes on has one
     workers: int = 0
     shown: Path | None = None  # where augmented pictures go
+
+
+def begin(
+    datafile: DataFile,
+    network: Network,
+    lists: Lists,
+    weights: Path | None,
+    *,
+    folder: Path,
+    name: str,
+    wishes: Wishes,
+    stop: StopRequest,
+) -> "TrainingRun":
+    """Read the weights and the state to start from, and return the run; arguments as those of ``TrainingRun``.
+
+    Raises:
+        WeightsError: If the weights do not fit.
+    """
+    start = read_start(network, weights, folder, name=name, clear=wishes.clear)
+    seed = chosen_seed(wishes.seed, start.state, otherwise=wishes.other_seed)
+    return TrainingRun(
+        datafile, network, lists, folder=folder, name=name, start=start, seed=seed, wishes=wishes, stop=stop
+    )
 
 
 class TrainingRun:
@@ -57,6 +82,7 @@ class TrainingRun:
         start: Where it begins.
         seed: Of every random draw.
         wishes: What the command line says.
+        stop: Whether to stop.
     """
 
     def __init__(
@@ -70,20 +96,23 @@ class TrainingRun:
         start: Start,
         seed: int,
         wishes: Wishes,
+        stop: StopRequest,
     ) -> None:
         net = network.net
         self.network = network
         self.lists = lists
         self.seed = seed
         self.wishes = wishes
-        self.stop = StopRequest()
+        self.stop = stop
+        self.best = BestFile(folder, name)
+        self.fingerprint = fingerprint(network.blueprint, lists.train, seed=seed)
         self.problems = ProblemSink()
         self.chart = Chart(name, max_loss=net.max_chart_loss)
         self.rows = Rows(folder / f"{name}.csv")
         self.sinks: tuple[Sink, ...] = (Console(), self.chart, self.rows)
         self.sizes = choose_sizes(network, seed=seed)
         self.maps = choose_maps(net, epochs=wishes.map_epochs, every=wishes.map_every, pictures=len(lists.train))
-        checkpoints = choose_checkpoints(datafile, net, start=start.completed, save_every=wishes.save_every)
+        checkpoints = choose_checkpoints(datafile, net, save_every=wishes.save_every)
         print_settings(network, checkpoints, seed=seed)
         self.saver = Saver(
             network,
@@ -109,7 +138,7 @@ class TrainingRun:
             iou_threshold=wishes.iou_threshold,
             coefficient=self.sizes.factor,
         )
-        self._foreign_best = self._take_over(start)
+        self._take_over(start)
 
     def train(self) -> int:
         """Train to the end, or to a signal; return the exit status.
@@ -132,19 +161,17 @@ class TrainingRun:
                 self.trainer.save_average()
         return self.stop.exit_status if interrupted else 0
 
-    def _take_over(self, start: Start) -> Path | None:
-        """Go on with what an earlier run knew; return a _best file of which nobody knows how good it is."""
+    def _take_over(self, start: Start) -> None:
+        """Go on with what an earlier run knew."""
         is_exact = start.state is not None and self._restore(start.state)
-        best = self.saver.folder / f"{self.saver.name}_best.weights"
-        unknown = None
-        if start.completed and not is_exact:
-            self.trainer.progress.best_map = best_map_in(self.rows.path)
-            unknown = best if self.trainer.progress.best_map < 0 and best.exists() else None
+        progress = self.trainer.progress
+        if start.completed:
+            progress.best_map = self.best.known_map(in_state=progress.best_map)
         try:
             begin_rows(self.rows.path, completed=self.trainer.iteration, is_exact=is_exact)
         except OSError as error:
             say(f"Note: {self.rows.path} cannot be written: {error.strerror}. Training goes on without it.")
-        return unknown
+            self.sinks = self.sinks[:-1]
 
     def _restore(self, state: RunState) -> bool:
         try:
@@ -153,16 +180,20 @@ class TrainingRun:
             say(f"Note: the state does not fit the network ({error}): momentum and averages begin anew.")
             return False
         self.chart.restore(state.arrays)
-        if state.figures.get("size") != [self.sizes.width, self.sizes.height]:
-            width, height = self.sizes.width, self.sizes.height
-            self.trainer.position = replace(self.trainer.position, width=width, height=height)
-        return True
+        stored = state.figures.get("fingerprint")
+        if stored == self.fingerprint:
+            say(f"The run goes on exactly after iteration {self.trainer.iteration}.")
+            return True
+        width, height = self.sizes.width, self.sizes.height
+        self.trainer.position = replace(self.trainer.position, width=width, height=height)
+        say("Momentum and averages go on, but the run is another one: the cfg, the train list or the seed changed.")
+        return False
 
     def _state(self) -> RunState | None:
         trained = self.trainer.state()
         if trained is None:
             return None
-        figures = {**trained.figures, **run_figures(self.network.net, seed=self.seed)}
+        figures = {**trained.figures, **run_figures(self.network.net, seed=self.seed), "fingerprint": self.fingerprint}
         return RunState(figures, {**trained.arrays, **self.chart.state()})
 
     def _plan(self) -> Iterator[PlannedIteration]:
@@ -184,12 +215,11 @@ class TrainingRun:
             sink(event)
 
     def _save(self, suffix: str) -> None:
-        if suffix == "best" and self._foreign_best is not None:
-            kept = free_name(self._foreign_best)
-            say(f"{self._foreign_best}: its mAP is not known; it is kept as {kept.name}.")
-            self._foreign_best.replace(kept)
-            self._foreign_best = None
+        if suffix == "best":
+            self.best.make_room()
         self.saver(suffix)
+        if suffix == "best":
+            self.best.note(self.trainer.progress.best_map)
 
     def _measure(self) -> float:
         return measure_and_print(

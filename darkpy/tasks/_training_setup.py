@@ -64,13 +64,12 @@ def check_sizes(network: Network) -> None:
         check_size(network.blueprint, width=width, height=height)
 
 
-def choose_checkpoints(data: DataFile, net: NetSpec, *, start: int, save_every: int | None) -> CheckpointSchedule:
+def choose_checkpoints(data: DataFile, net: NetSpec, *, save_every: int | None) -> CheckpointSchedule:
     """Return when weights are saved: the .data file's ``saveweights`` and ``savelast``, or darknet's defaults.
 
     Args:
         data: The .data file.
         net: For the default.
-        start: Iterations before the run.
         save_every: Iterations between two ``_last`` files, whatever ``savelast`` says; None leaves it to that.
     """
     numbered, last = data.integer("saveweights"), save_every or data.integer("savelast")
@@ -80,7 +79,7 @@ def choose_checkpoints(data: DataFile, net: NetSpec, *, start: int, save_every: 
     if last is None:
         last = 100
         say(f"savelast: Using default '{last}'")
-    return CheckpointSchedule(numbered, last, saved=start, saved_last=start, always_last=save_every is not None)
+    return CheckpointSchedule(numbered, last)
 
 
 def choose_maps(net: NetSpec, *, epochs: int, every: int | None, pictures: int) -> MapSchedule:

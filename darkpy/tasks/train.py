@@ -11,10 +11,11 @@ from darkpy.tasks._backup import backup_folder
 from darkpy.tasks._claim import base_name, claimed_name
 from darkpy.tasks._classes import open_datafile
 from darkpy.tasks._device import keep_freed_memory, use_device
+from darkpy.tasks._interrupt import StopRequest
 from darkpy.tasks._network import build_network, open_blueprint, say
-from darkpy.tasks._resume import chosen_seed, read_start
+from darkpy.tasks._output import patient_output
 from darkpy.tasks._training_data import SHOW_IMGS_NOTE, read_lists, tell_augmentation, worker_count
-from darkpy.tasks._training_run import TrainingRun, Wishes
+from darkpy.tasks._training_run import Wishes, begin
 from darkpy.tasks._training_setup import check_net, check_sizes
 
 
@@ -64,40 +65,58 @@ def train(
     Raises:
         DarkpyError: If a setting, a file or a list does not fit, or the loss is no number.
     """
+    stop = StopRequest()
+    with patient_output(stop):
+        return _train(
+            data,
+            cfg,
+            weights,
+            device=device,
+            gpus=gpus,
+            threads=threads,
+            chart=chart,
+            wishes=Wishes(
+                clear=clear,
+                map_epochs=map_epochs if measure_map else 0,
+                map_every=map_every,
+                save_every=save_every,
+                threshold=threshold,
+                iou_threshold=iou_threshold,
+                seed=seed,
+                other_seed=int(time.time()) % 2**31,
+                workers=worker_count(workers),
+                shown=Path() if show_imgs else None,
+            ),
+            stop=stop,
+        )
+
+
+def _train(
+    data: Path,
+    cfg: Path,
+    weights: Path | None,
+    *,
+    device: str | None,
+    gpus: tuple[int, ...] | None,
+    threads: int | None,
+    chart: Path | None,
+    wishes: Wishes,
+    stop: StopRequest,
+) -> int:
+    """Prepare and train; arguments as those of ``train``."""
     keep_freed_memory(os.environ)
     chosen = use_device(device, gpus=gpus, threads=threads)
     if chart is not None:
         say(f"-chart {chart}: has no effect: the curves of a run that goes on come from its _last.state.")
-    if show_imgs:
+    if wishes.shown is not None:
         say(SHOW_IMGS_NOTE)
-    wishes = Wishes(
-        clear=clear,
-        map_epochs=map_epochs if measure_map else 0,
-        map_every=map_every,
-        save_every=save_every,
-        threshold=threshold,
-        iou_threshold=iou_threshold,
-        workers=worker_count(workers),
-        shown=Path() if show_imgs else None,
-    )
     datafile = open_datafile(data)
     print(base_name(cfg))
-    first_seed = int(time.time()) % 2**31 if seed is None else seed
-    network = _build(cfg, chosen, seed=first_seed)
+    network = _build(cfg, chosen, seed=wishes.other_seed if wishes.seed is None else wishes.seed)
     lists = read_lists(datafile, network, cfg, with_map=bool(wishes.map_epochs))
     folder = backup_folder(datafile)
     with claimed_name(folder, cfg, weights) as name:
-        start = read_start(network, weights, folder, clear=clear)
-        run = TrainingRun(
-            datafile,
-            network,
-            lists,
-            folder=folder,
-            name=name,
-            start=start,
-            seed=chosen_seed(seed, start.state, otherwise=first_seed),
-            wishes=wishes,
-        )
+        run = begin(datafile, network, lists, weights, folder=folder, name=name, wishes=wishes, stop=stop)
         return run.train()
 
 

@@ -1,5 +1,6 @@
 """File systems that fail, and processes that are killed, at a chosen operation."""
 
+import io
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,6 +11,18 @@ from unittest import mock
 
 class Killed(BaseException):
     """The process is gone: nothing that follows reaches the disk."""
+
+
+class _Raw(io.FileIO):
+    """A file whose writes count as operations."""
+
+    def __init__(self, descriptor: int, operate: Callable[[], None]) -> None:
+        super().__init__(descriptor, "w")
+        self._operate = operate
+
+    def write(self, data: Any) -> int:
+        self._operate()
+        return super().write(data) or 0
 
 
 _OPERATIONS = ((os, "replace"), (os, "fsync"), (os, "unlink"), (os, "chmod"), (tempfile, "mkstemp"))
@@ -36,7 +49,11 @@ def failing(at: int, failure: Callable[[], BaseException], *, for_good: bool) ->
 
         return operate
 
-    patches = [mock.patch.object(module, name, counted(name, getattr(module, name))) for module, name in _OPERATIONS]
+    def opened(descriptor: int, _: str) -> io.BufferedWriter:
+        return io.BufferedWriter(_Raw(descriptor, counted("write", lambda: None)))
+
+    patches = [mock.patch.object(os, "fdopen", opened)]
+    patches += [mock.patch.object(module, name, counted(name, getattr(module, name))) for module, name in _OPERATIONS]
     for patch in patches:
         patch.start()
     try:

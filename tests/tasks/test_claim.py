@@ -64,13 +64,35 @@ def test_files_of_which_nobody_knows_the_cfg_are_left_alone(tmp_path: Path, caps
     assert name_of(tmp_path, "net.v3.cfg", tmp_path / "gone" / "net_last.weights") == "net.v3"
 
 
-def test_a_plain_name_keeps_its_files_and_tells_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plain_name_leaves_files_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "net_last.weights").touch()
     assert name_of(tmp_path, "net.cfg") == "net"
     assert capsys.readouterr().err == ""
     (tmp_path / "net.run").write_text("net.v1.cfg, process 1\n")
+    match = r"net_\*\.weights there are of net\.v1\.cfg, and net\.cfg would overwrite them\. Name another backup folder"
+    with pytest.raises(DataError, match=match):
+        name_of(tmp_path, "net.cfg")
+    assert (tmp_path / "net.run").read_text() == "net.v1.cfg, process 1\n"
+
+
+def test_a_name_with_signs_of_patterns_and_commas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "n[1]_last.weights").touch()
+    assert name_of(tmp_path, "n[1].b.cfg") == "n[1].b"
+    assert name_of(tmp_path, "a,b.cfg") == "a,b"
+    (tmp_path / "a,b_last.weights").touch()
+    assert name_of(tmp_path, "a,b.cfg") == "a,b"
+
+
+def test_what_is_no_claim_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "other.run").mkdir()
     assert name_of(tmp_path, "net.cfg") == "net"
-    assert "has net_*.weights of net.v1.cfg; they will be overwritten." in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_refuses_the_claim_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "net.run").symlink_to("/dev/full")
+    with pytest.raises(DataError, match=r"net\.run: cannot be written: .*\. Free space, or name another folder\."):
+        name_of(tmp_path, "net.cfg")
 
 
 def test_two_runs_cannot_write_the_same_files(tmp_path: Path) -> None:
@@ -92,7 +114,12 @@ def test_two_runs_of_other_names_know_of_each_other(tmp_path: Path, capsys: pyte
 
 
 def test_what_a_killed_run_left_half_written_is_removed(tmp_path: Path) -> None:
-    rubbish = [".net_last.weights.ab12_x.tmp", ".net_400.weights.ab12.tmp", ".net_last.state.ab12.tmp"]
+    rubbish = [
+        ".net_last.weights.ab12_x.tmp",
+        ".net_400.weights.ab12.tmp",
+        ".net_last.state.ab12.tmp",
+        ".net.csv.ab12.tmp",
+    ]
     others = [".net_b_last.weights.ab12.tmp", "net_last.weights", ".net_last.weights.ab12.part"]
     for name in rubbish + others:
         (tmp_path / name).touch()

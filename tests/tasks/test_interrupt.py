@@ -23,3 +23,15 @@ def test_the_first_signal_asks_and_the_second_stops(
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
     assert signal.getsignal(number) is before
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no SIGHUP")
+def test_what_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        request = StopRequest()
+        with stop_on_signals(request):
+            signal.raise_signal(signal.SIGHUP)
+            assert not request()
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,9 +1,11 @@
 """Runs that are stopped and go on: exactly with a state, as darknet without."""
 
 import csv
+import io
 import re
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from training_project import Project, losses, seen
 
+from darkpy.report.rows import Rows
 from darkpy.tasks import _training_run
+from darkpy.tasks import train as task
 from darkpy.tasks._interrupt import StopRequest
 
 EVERYTHING = "mosaic=1\nhue=.1\nsaturation=1.5\nexposure=1.5\nburn_in=3"
@@ -40,7 +44,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 def run(project: Project, weights: Path | None = None, *, stop_after: int = 0, **options: object) -> int:
     """Train in this process, and stop after so many of its iterations; 0: never."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_training_run, "StopRequest", type("Stop", (StopAt,), {"iterations": stop_after}))
+        patch.setattr(task, "StopRequest", type("Stop", (StopAt,), {"iterations": stop_after}))
         return project.train(weights, **options)
 
 
@@ -112,7 +116,8 @@ def test_going_on_exactly_is_said_and_goes_on_from_a_numbered_file_too(
     capsys.readouterr()
     assert run(project, project.folder / "backup/net_2.weights", threads=1, save_every=2) == 0
     err = capsys.readouterr().err
-    assert "net_last.state: belongs to these weights: the run goes on exactly after iteration 2." in err
+    assert "net_last.state: belongs to these weights." in err
+    assert "The run goes on exactly after iteration 2." in err
     assert final(project) == whole
 
 
@@ -149,13 +154,27 @@ def test_another_batch_goes_on_as_in_darknet(project: Project, capsys: pytest.Ca
     assert re.findall(r"^ (\d+): ", out, re.MULTILINE) == []  # 16 images are 4 iterations of 4: none is left
 
 
-def test_other_subdivisions_go_on_exactly(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    """The images of an iteration count; momentum and draws are the same."""
-    run(project, stop_after=2)
-    project.write_cfg(subdivisions=4)
+@pytest.mark.parametrize("change", ["subdivisions", "rate", "list", "seed"])
+def test_a_changed_run_goes_on_with_its_momentum_and_is_not_called_exact(
+    project: Project, capsys: pytest.CaptureFixture[str], change: str
+) -> None:
+    run(project, stop_after=3)
+    options = {}
+    if change == "subdivisions":
+        project.write_cfg(subdivisions=4)
+    elif change == "rate":
+        project.cfg.write_text(project.cfg.read_text().replace("0.001", "0.002"))
+    elif change == "list":
+        (project.folder / "train.txt").write_text((project.folder / "train.txt").read_text().strip() + "\n/gone.png\n")
+    else:
+        options["seed"] = 4
+    (project.folder / "backup/net_2.weights").write_bytes(last(project).read_bytes())
     capsys.readouterr()
-    assert run(project, last(project)) == 0
-    assert "exactly" in capsys.readouterr().err
+    assert run(project, project.folder / "backup/net_2.weights", **options) == 0
+    out, err = capsys.readouterr()
+    assert "exactly" not in err
+    assert "Momentum and averages go on, but the run is another one: the cfg, the train list or the seed" in err
+    assert re.findall(r"^ (\d+): ", out, re.MULTILINE) == ["4"]
 
 
 def test_a_damaged_state_is_told_and_not_needed(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,13 +226,13 @@ def test_another_size_of_the_cfg_counts(project: Project, capsys: pytest.Capture
 
 def best_maps(project: Project, monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
     """Let mAPs be these, one after the other."""
-    given = iter(values)
-    monkeypatch.setattr(_training_run, "measure_and_print", lambda *_, **__: next(given))
+    maps = iter(values)
+    monkeypatch.setattr(_training_run, "measure_and_print", lambda *_, **__: next(maps))
 
 
-@pytest.mark.parametrize("keeps_state", [True, False])
+@pytest.mark.parametrize("lost", ["", "state", "record", "state record"])
 def test_a_worse_map_after_a_resume_does_not_replace_the_best(
-    project: Project, monkeypatch: pytest.MonkeyPatch, keeps_state: bool
+    project: Project, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     """Case H08: 0.80 before, 0.70 after; darknet begins again at -1."""
     best_maps(project, monkeypatch, 0.8, 0.7, 0.9)
@@ -221,14 +240,66 @@ def test_a_worse_map_after_a_resume_does_not_replace_the_best(
     run(project, stop_after=2, **options)
     best = project.folder / "backup/net_best.weights"
     assert seen(best) == 2 * 8
-    if not keeps_state:
+    if "state" in lost:
         last(project).with_suffix(".state").unlink()
+    if "record" in lost:
+        best.with_suffix(".map").unlink()
     run(project, last(project), stop_after=2, **options)
     assert seen(best) == 2 * 8
     project.write_cfg(max_batches=6)
     run(project, project.folder / "backup/net_final.weights", **options)
     assert seen(best) == 6 * 8
-    assert sorted(path.name for path in best.parent.glob("*best*")) == ["net_best.weights"]
+    assert sorted(path.name for path in best.parent.glob("*best*")) == ["net_best.map", "net_best.weights"]
+
+
+def test_a_best_that_came_after_the_state_counts_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed after a best mAP, and goes on from before it on another way."""
+    best_maps(project, monkeypatch, 0.2, 0.9, 0.5)
+    options = {"measure_map": True, "map_every": 1}
+    project.write_cfg(max_batches=3)
+    run(project, stop_after=1, **options)
+    kept = [(path, path.read_bytes()) for path in (last(project), last(project).with_suffix(".state"))]
+    run(project, last(project), stop_after=1, **options)
+    for path, content in kept:
+        path.write_bytes(content)
+    run(project, last(project), stop_after=1, seed=4, **options)
+    assert seen(project.folder / "backup/net_best.weights") == 2 * 8
+    assert "0.9 " in (project.folder / "backup/net_best.map").read_text()
+
+
+def test_a_new_folder_gets_a_best_file_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    best_maps(project, monkeypatch, 0.9, 0.5, 0.4)
+    options = {"measure_map": True, "map_every": 2}
+    run(project, stop_after=2, **options)
+    (project.folder / "backup/net_best.weights").unlink()
+    run(project, last(project), **options)
+    assert seen(project.folder / "backup/net_best.weights") == 4 * 8
+
+
+def test_the_command_without_its_weights_is_warned_of(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    run(project, stop_after=2)
+    capsys.readouterr()
+    run(project)
+    assert "net_last.weights of an earlier run is there, and will be overwritten" in capsys.readouterr().err
+
+
+def test_a_full_disk_for_rows_and_log_does_not_end_the_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The .csv and what is printed; the weights have their own tests."""
+
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+        def flush(self) -> None:
+            raise OSError(28, "No space left on device")
+
+        def close(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Rows, "_open", lambda rows: Full())
+    monkeypatch.setattr(sys, "stdout", Full())
+    assert project.train() == 0
+    assert seen(project.folder / "backup/net_final.weights") == 4 * 8
 
 
 def test_a_best_file_of_unknown_map_is_kept(
@@ -243,7 +314,7 @@ def test_a_best_file_of_unknown_map_is_kept(
     run(project, last(project), measure_map=True, map_every=1)
     assert (folder / "net_best.1.weights").read_bytes() == b"darknet's"
     assert seen(folder / "net_best.weights") == 4 * 8
-    assert len(list(folder.glob("net_best*"))) == 2
+    assert len(list(folder.glob("net_best*.weights"))) == 2
     assert "its mAP is not known; it is kept as net_best.1.weights." in capsys.readouterr().err
 
 
@@ -270,7 +341,7 @@ def test_a_vanished_backup_folder_loses_nothing(project: Project) -> None:
             return False
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_training_run, "StopRequest", Vandal)
+        patch.setattr(task, "StopRequest", Vandal)
         assert project.train() == 0
     assert seen(project.folder / "backup/net_final.weights") == 4 * 8
 

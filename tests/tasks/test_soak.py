@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def test_a_run_killed_20_times_ends_with_the_weights_of_one_that_was_not(project
             for number, _ in enumerate(iterations(process), start=1):
                 if number == patience:
                     break
+            time.sleep(draw.uniform(0, 0.05))  # anywhere in the iterations that follow
             process.send_signal(signal.SIGKILL)
             process.communicate()
         assert process.returncode == -signal.SIGKILL, f"kill {kill} came after the end"

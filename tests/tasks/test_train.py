@@ -20,7 +20,7 @@ from darkpy.data.index import read_image_list
 from darkpy.errors import CfgError, DataError, TrainingError, WeightsError
 from darkpy.network import Network
 from darkpy.structures import Detections
-from darkpy.tasks import _training_run
+from darkpy.tasks import train as task
 from darkpy.tasks._classes import open_datafile
 from darkpy.tasks._interrupt import StopRequest
 from darkpy.tasks._training_setup import choose_checkpoints
@@ -47,6 +47,7 @@ def test_a_run_prints_saves_and_draws(project: Project, capsys: pytest.CaptureFi
     assert sorted(path.name for path in (project.folder / "backup").iterdir()) == [
         "net.csv",
         "net.run",
+        "net_best.map",
         "net_best.weights",
         "net_final.weights",
     ]
@@ -251,9 +252,14 @@ def test_a_small_batch_is_warned_of(project: Project, capsys: pytest.CaptureFixt
     assert " Warning: You set batch=4 lower than 64!" in capsys.readouterr().out
 
 
+def as_in_a_terminal() -> None:
+    """Let Ctrl-C count, also where the tests themselves run in a shell's background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_the_iteration_saves_and_tells_by_the_status(project: Project, number: int, status: int) -> None:
     """Also one to the whole process group, workers and all, as a terminal and a service manager send it."""
     project.write_cfg(max_batches=100_000)
@@ -271,7 +277,9 @@ def test_a_signal_ends_the_iteration_saves_and_tells_by_the_status(project: Proj
         "1",
     ]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(words, cwd=project.folder, start_new_session=True, **pipes) as run:
+    with subprocess.Popen(
+        words, cwd=project.folder, start_new_session=True, preexec_fn=as_in_a_terminal, **pipes
+    ) as run:
         assert run.stdout is not None
         assert run.stderr is not None
         for line in run.stdout:
@@ -349,7 +357,7 @@ def test_numbered_weights_come_as_often_as_in_darknet(
 ) -> None:
     """Case A42."""
     project.write_data(saveweights=saveweights)
-    schedule = choose_checkpoints(open_datafile(project.data), parse_net(max_batches), start=0, save_every=None)
+    schedule = choose_checkpoints(open_datafile(project.data), parse_net(max_batches), save_every=None)
     due = {iteration: schedule.due(iteration) for iteration in range(1, max_batches + 1)}
     assert [iteration for iteration, suffixes in due.items() if str(iteration) in suffixes] == list(
         range(numbered, max_batches + 1, numbered)
@@ -384,6 +392,6 @@ def test_sigterm_ends_as_ctrl_c_does(project: Project) -> None:
             return super().__call__()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_training_run, "StopRequest", Terminated)
+        patch.setattr(task, "StopRequest", Terminated)
         assert project.train() == 143
     assert seen(project.folder / "backup/net_last.weights") == 2 * 8
