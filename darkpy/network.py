@@ -73,11 +73,6 @@ class Network(nn.Module):
         return tuple((index, self.head(index).type_id) for index in self.head_indices)
 
     @property
-    def frozen_before(self) -> int:
-        """Layers below this index never train (``stopbackward=1``); 0 for none."""
-        return self._frozen
-
-    @property
     def updated_from(self) -> int:
         """Layers below this index are never updated: those frozen, and those up to ``train_only_bn``."""
         return max(self._frozen, self._last_only_bn + 1)

@@ -167,7 +167,7 @@ def test_begin_decides_on_the_draws() -> None:
 def test_stopbackward_1_freezes_the_layers_before_it() -> None:
     """They get no gradient and their statistics stand still; the layer itself gets none but its statistics move."""
     made = network(conv(filters=4, **BN) * 2 + conv(filters=4, stopbackward=1, **BN) + conv(filters=4, **BN) + HEAD)
-    assert made.frozen_before == 2
+    assert made.updated_from == 2
     before = [module.rolling_mean.clone() for module in made.layers[:4]]
     made.train().losses(sections.images(2, 3, 8, 8), TRUTHS, completed_iterations=5000)
     moved = [not torch.equal(module.rolling_mean, old) for module, old in zip(made.layers, before, strict=False)]
@@ -179,7 +179,7 @@ def test_a39_stopbackward_n_holds_until_iteration_n() -> None:
     """A39: 800 in layer 2: layers 0 to 2 get no gradient in iterations 0 to 799, then all train. Statistics move."""
     made = network(conv(filters=4, **BN) * 2 + conv(filters=4, stopbackward=800, **BN) + HEAD)
     images = sections.images(2, 3, 8, 8)
-    assert made.frozen_before == 0
+    assert made.updated_from == 0
     assert [made.stopped_at(done) for done in (0, 799, 800, 5000)] == [2, 2, -1, -1]
     before = made.layers[0].rolling_mean.clone()
     made.train().losses(images, TRUTHS, completed_iterations=799)

@@ -18,6 +18,7 @@ _WITHOUT_EFFECT: dict[str, float] = {
     "dynamic_minibatch": 0,
     "optimized_memory": 0,
     "show_receptive_field": 0,
+    "time_steps": 1,
     "track": 0,
     "unsupervised": 0,
     "use_cuda_graph": 0,
@@ -31,11 +32,9 @@ _SILENT = [
     "label_smooth_eps",
     "contrastive_jit_flip",
     "contrastive_color",
-    "augment_speed",
     "seq_scales",
     "workspace_size_limit_MB",
     "inputs",
-    "time_steps",
     "max_epochs",
     "seen",
 ]
@@ -159,11 +158,11 @@ class NetSpec:
             resize_step=options.integer("resize_step", 32, at_least=1),
             max_chart_loss=options.real("max_chart_loss", 20.0, above=0.0),
             adam=adam,
-            adam_b1=options.real("B1", 0.9, loud=adam),
-            adam_b2=options.real("B2", 0.999, loud=adam),
-            adam_eps=options.real("eps", 0.000001, loud=adam),
+            adam_b1=options.real("B1", 0.9, at_least=0, below=1, loud=adam),
+            adam_b2=options.real("B2", 0.999, at_least=0, below=1, loud=adam),
+            adam_eps=options.real("eps", 0.000001, above=0, loud=adam),
             loss_scale=options.real("loss_scale", 1.0, above=0.0),
-            ema_alpha=options.real("ema_alpha", 0.0),
+            ema_alpha=options.real("ema_alpha", 0.0, at_least=0, below=1),
             try_fix_nan=options.flag("try_fix_nan"),
             adversarial_lr=options.real("adversarial_lr", 0.0),
             weights_reject_freq=options.integer("weights_reject_freq", 0, at_least=0),
@@ -222,6 +221,11 @@ def _note_without_effect(options: Options) -> None:
                 f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect: darknet turns and "
                 "stretches only the pictures of classifiers."
             )
+    speed = options.section.find("augment_speed")
+    if options.real("augment_speed", 2) != 2 and speed is not None:
+        options.notes.append(
+            f"{options.section.path}:{speed.line}: [net] augment_speed={speed.value} has no effect without track=1."
+        )
     for key in _SILENT:
         options.has(key)
 

@@ -89,6 +89,7 @@ class Options:
         at_least: float | None = None,
         at_most: float | None = None,
         above: float | None = None,
+        below: float | None = None,
         loud: bool = False,
     ) -> float:
         """Return a real number.
@@ -104,6 +105,8 @@ class Options:
         self._hold(key, number, at_least=at_least, at_most=at_most)
         if above is not None and number <= above:
             self.fail(key, f"must be above {above:g}.")
+        if below is not None and number >= below:
+            self.fail(key, f"must be below {below:g}.")
         return number
 
     def _hold(self, key: str, number: float, *, at_least: float | None, at_most: float | None) -> None:

@@ -53,7 +53,6 @@ class Adversary:
         if not self.chooses(key):
             return images
         rate = self.net.adversarial_lr * key.iteration / self.net.max_batches
-        self.emit(Line(f"\n adversarial training, adversarial_lr = {rate:f} "))
         without_truth = images.new_zeros(images.shape[0], 1, 5)
         for module in self.network.layers:  # batch norm by its running statistics, which stay
             if isinstance(module, Convolution):
@@ -62,4 +61,7 @@ class Adversary:
             delta = self.network.image_delta(images, without_truth, keep=keep)
         finally:
             self.network.train()
-        return images if delta is None else torch.clamp(images + rate * drop(delta), 0, 1)
+        if delta is None:
+            return images
+        self.emit(Line(f"\n adversarial training, adversarial_lr = {rate:f} "))
+        return torch.clamp(images + rate * drop(delta), 0, 1)

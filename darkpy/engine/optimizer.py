@@ -68,6 +68,7 @@ class DarknetUpdate:
         self._adam = AdamRule(net.adam_b1, net.adam_b2, net.adam_eps) if net.adam else None
         self._network = network
         self._state: dict[str, Tensor] = {}
+        self._of_normalization: set[Tensor] = set()  # scales and shifts of batch norm
         self._groups: dict[_Treatment, _Group] = {}
         self.close()
         for plan, module in zip(network.blueprint.layers, network.layers, strict=True):
@@ -75,6 +76,8 @@ class DarknetUpdate:
                 continue
             names = {parameter: name for name, parameter in module.named_parameters()}
             first = max(plan.common.dont_update + 1, plan.common.burnin_update * net.burn_in)
+            if "scale" in names.values():
+                self._of_normalization |= {parameter for parameter in names if parameter.ndim == 1}
             for parameter, rule in plan.spec.parameter_rules(module):
                 treatment = _Treatment(rule, plan.common.learning_rate, first)
                 self._take(f"{plan.index}.{names[parameter]}", parameter, treatment)
@@ -122,8 +125,9 @@ class DarknetUpdate:
 
     @torch.no_grad()
     def has_finite_weights(self) -> bool:
-        """Return whether every parameter is a number. Waits for the device."""
-        return all(bool(parameter.isfinite().all()) for parameter in self.parameters)
+        """Return whether every parameter and running statistic is a number. Waits for the device."""
+        tensors = [*self._network.parameters(), *self._network.buffers()]
+        return all(bool(tensor.isfinite().all()) for tensor in tensors)
 
     @torch.no_grad()
     def step(self, *, rate: float, images: int, iteration: int) -> None:
@@ -180,7 +184,8 @@ class DarknetUpdate:
         """Put numbers in place of values that are none: in accumulators, parameters and running statistics."""
         for group in self._groups.values():
             for accumulator, parameter in zip(group.accumulators, group.parameters, strict=True):
-                accumulator.copy_(drop(accumulator) if accumulator.ndim > 1 else mend(accumulator))
+                of_normalization = parameter in self._of_normalization
+                accumulator.copy_(mend(accumulator) if of_normalization else drop(accumulator))
                 parameter.copy_(mend(parameter))
         for module in self._network.layers:
             if isinstance(module, Convolution):

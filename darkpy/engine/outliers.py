@@ -58,7 +58,7 @@ class OutlierFilter:
         """Return the deltas (B, A, 5 + C) of a head and mini-batch without outliers. Waits for no device."""
         if not self.is_active:
             return delta
-        progress = (self.completed - self.net.equidistant_point) / (self.net.max_batches - self.net.equidistant_point)
+        progress = self._progress()
         smallest = self._mean * progress * _EQUIDISTANT
         self._roll(delta)
         if self.net.num_sigmas_reject_badlabels and self._is_late:
@@ -69,12 +69,16 @@ class OutlierFilter:
         if self._is_equidistant:
             point = self.net.equidistant_point
             self._say(
-                f" equidistant_point loss_threshold = %f, start_it = {point}, progress = %3.1f %% ",
+                f" equidistant_point loss_threshold = %f, start_it = {point}, progress = {progress * 100:3.1f} %% ",
                 smallest,
-                smallest.new_tensor(progress * 100),
             )
             delta = torch.where(delta.abs() < smallest, 0, delta)
         return delta
+
+    def _progress(self) -> float:
+        """Return how far the run is from the equidistant point (0) to its end (1); 0 before it."""
+        point, end = self.net.equidistant_point, self.net.max_batches
+        return (self.completed - point) / (end - point) if self._is_equidistant and end > point else 0.0
 
     def _roll(self, delta: Tensor) -> None:
         """Move the rolling maximum and mean."""
@@ -95,9 +99,8 @@ class OutlierFilter:
         limit = torch.maximum(usual, self._largest - progress * (self._largest - usual).abs())
         self._say(" rolling_std = %f, rolling_max = %f, rolling_avg = %f ", self._deviation, self._largest, self._mean)
         self._say(
-            f" badlabels loss_threshold = %f, start_it = {self.start}, progress = %f ",
+            f" badlabels loss_threshold = %f, start_it = {self.start}, progress = {progress * 100:f} ",
             limit,
-            limit.new_tensor(progress * 100),
         )
         is_there = delta != 0
         squares = torch.where(is_there, (delta - self._mean).square(), 0).sum()  # of the signed delta, as in darknet

@@ -267,6 +267,10 @@ class Trainer:
 
     def _save(self, suffix: str) -> bool:
         """Save; a failure is told, and the run goes on: the next save may succeed."""
+        if not self.update.has_finite_weights():
+            text = f"Warning: iteration {self.iteration}: the weights are no finite numbers; _{suffix} is not written."
+            self.callbacks.emit(Note(text))
+            return False
         try:
             self.callbacks.save(suffix)
             if suffix == "last":

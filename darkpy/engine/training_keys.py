@@ -70,6 +70,14 @@ class TrainingKeys:
                 f"[net] adversarial_lr={net.adversarial_lr:g} has no effect: with stopbackward=1 no gradient gets to "
                 "the picture."
             )
+        late = {
+            "equidistant_point": (net.equidistant_point, net.max_batches, "max_batches"),
+            "adversarial_lr": (net.burn_in if net.adversarial_lr else 0, net.max_batches, "max_batches, by burn_in"),
+            "weights_reject_freq": (net.weights_reject_freq, net.max_batches * 3 // 4, "3/4 of max_batches"),
+        }
+        for key, (begins, ends, what) in late.items():
+            if begins and begins >= ends:
+                notes.append(f"[net] {key} never acts: it would begin at iteration {begins}, beyond {what} ({ends}).")
         return notes
 
     def state(self) -> dict[str, Tensor]:

@@ -36,7 +36,7 @@ class ParameterRule:
     clamp_update: float | None = None  # bound of the accumulated update before it is applied
     clip: float = 0.0  # bound of the values after an update; 0 for none
     centralize: bool = False  # the accumulated update's mean over each filter is taken out before an update
-    of_convolution: bool = False  # adam, ema_alpha and try_fix_nan act on these alone
+    of_convolution: bool = False  # adam and ema_alpha act on these alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from darkpy.cfg.datafile import DataFile
 from darkpy.data.loader import training_batches
 from darkpy.engine.schedule import PlannedIteration, Position, plan_iterations
 from darkpy.engine.trainer import Callbacks, Trainer
+from darkpy.errors import TrainingError
 from darkpy.events import Event, Sink
 from darkpy.network import Network
 from darkpy.report.chart import Chart
@@ -156,6 +157,11 @@ class TrainingRun:
                 raise out_of_memory(self.network, self.sizes.largest) from error
             finally:
                 self.rows.close()
+            if not self.trainer.update.has_finite_weights():
+                raise TrainingError(
+                    f"iteration {self.trainer.iteration}: the weights are no finite numbers, and not saved. "
+                    "Go on from an earlier file, with a lower learning_rate."
+                )
             self.saver.finish("last" if interrupted else "final")
             if interrupted:
                 self.trainer.save_average()

@@ -167,3 +167,31 @@ def test_lr_is_taken_for_learning_rate() -> None:
     read = options("lr=1")
     NetSpec.parse(read)
     assert net_warnings(read) == ["x.cfg:5: Unused field: 'lr = 1'. Did you mean 'learning_rate'?"]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("B1=1", "must be below 1"),
+        ("B2=999", "must be below 1"),
+        ("eps=0", "must be above 0"),
+        ("ema_alpha=9998", "must be below 1"),
+        ("ema_alpha=-1", "must be at least 0"),
+    ],
+)
+def test_values_that_end_in_infinity_are_refused(line: str, rule: str) -> None:
+    with pytest.raises(CfgError, match=rf"x\.cfg:5: \[net\] {line}: {rule}\."):
+        parse(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "note"),
+    [
+        ("augment_speed=4", "has no effect without track=1."),
+        ("time_steps=3", "has no effect in this version of darkpy."),
+    ],
+)
+def test_keys_of_video_training_are_announced(line: str, note: str) -> None:
+    read = options(line)
+    NetSpec.parse(read)
+    assert read.notes[-1] == f"x.cfg:5: [net] {line} {note}"

@@ -130,7 +130,7 @@ def test_loss_scale_of_any_number_changes_next_to_nothing() -> None:
 
 def test_adam_divides_its_rate_by_loss_scale_and_knows_it_nowhere_else() -> None:
     """The scale of a gradient cancels in the step; decay counts less beside it."""
-    net = network(adam=1, loss_scale=4, decay=0.01, eps=0)
+    net = network(adam=1, loss_scale=4, decay=0.01, eps=1e-20)
     update = DarknetUpdate(net)
     before = values(net.layers[0].scale)
     give(net.layers[0].scale, torch.tensor(-4.0))

@@ -24,6 +24,8 @@ ALL = {
     "equidistant_point": 2290,
     "badlabels_rejection_percentage": 2.0,
     "num_sigmas_reject_badlabels": 3.0,
+    "try_fix_nan": 1,
+    "sequential_subdivisions": 1,
 }
 NEVER = MapSchedule(0, 0, 0)
 SIZES = SizeSchedule(32, 32, 0.0, 32, 10**6, seed=1)
@@ -49,7 +51,7 @@ class Run:
             on_problem=print,
         )
         position = Position.at_start(SIZES, completed=start)
-        checkpoints = CheckpointSchedule(10**6, 2, start, start)
+        checkpoints = CheckpointSchedule(10**6, 2)
         self.trainer = Trainer(net, callbacks, position=position, maps=NEVER, checkpoints=checkpoints, seed=1)
 
     def train(self, until: int) -> list[str]:
@@ -165,3 +167,49 @@ def test_a_head_that_only_goes_forward_counts_in_the_mean_loss_and_prints_nothin
     assert double.loss == pytest.approx(single.loss / 2, rel=1e-6)
     counts = [[type(event).__name__ for event in run.events].count("HeadTrained") for run in runs]
     assert counts == [2, 2]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"equidistant_point": 1},
+        {"num_sigmas_reject_badlabels": 0.5},
+        {"badlabels_rejection_percentage": 1.0, "num_sigmas_reject_badlabels": 3.0},
+    ],
+)
+def test_rejected_deltas_train_nothing(keys: dict[str, float]) -> None:
+    """Through the whole loop: the weights differ from those of a run without the key."""
+    trained = []
+    for net in ({}, keys):
+        torch.manual_seed(0)
+        run = Run(network(max_batches=40, **net), start=34)
+        run.train(37)
+        trained.append(run.network.layers[-2].weight.detach().clone())
+    assert not torch.equal(*trained)
+
+
+@pytest.mark.parametrize(
+    ("keys", "note"),
+    [
+        ({"equidistant_point": 50}, "equidistant_point never acts: it would begin at iteration 50, beyond max_batches"),
+        ({"adversarial_lr": 0.1, "burn_in": 60}, "adversarial_lr never acts: it would begin at iteration 60, beyond"),
+        ({"weights_reject_freq": 30}, "weights_reject_freq never acts: it would begin at iteration 30, beyond 3/4 of"),
+    ],
+)
+def test_a_key_that_comes_too_late_is_told(keys: dict[str, float], note: str) -> None:
+    made = network(max_batches=40, **keys)
+    assert any(note in line for line in TrainingKeys(made, print, seed=1).notes())
+    kept = network(max_batches=4000, **keys)
+    assert not any("never acts" in line for line in TrainingKeys(kept, print, seed=1).notes())
+
+
+def test_weights_that_are_no_numbers_replace_no_file() -> None:
+    run = Run(network(max_batches=40), start=0)
+    run.train(2)
+    assert [suffix for suffix, _ in run.saved] == ["last"]
+    with torch.no_grad():
+        run.network.layers[0].weight.fill_(float("nan"))
+    assert not run.trainer._save("last")
+    assert [suffix for suffix, _ in run.saved] == ["last"]
+    (note,) = [event.text for event in run.events if isinstance(event, Note) and "Warning" in event.text]
+    assert note == "Warning: iteration 2: the weights are no finite numbers; _last is not written."
