@@ -91,16 +91,20 @@ def curves(bench: Bench, data: Path) -> Iterator[str]:
             rows.append(curve_row(bench, name, picture))
         except Unreadable as error:
             bench.broken.append(f"curve {name}: {error}")
-            rows.append([name, f"not compared: {error}", "", "", ""])
+            rows.append([name, f"not compared: {error}", "", "", "", ""])
     yield (
         "**Training.** The loss of each iteration from the same weights on one picture, augmentation off; reference / "
-        f"darkpy, and the largest relative difference (bound: {LOSS_BOUND:g}). Only plain chains without batch norm: a "
-        "CPU build of the reference normalises by another variance, never trains the shift of batch norm and "
-        "overwrites gradients where a layer has two readers, so networks with `batch_normalize`, `[route]` or "
-        "`[shortcut]` cannot be compared with it in training. Their first iterations are compared with figures of a "
-        "corrected build in `tests/engine/test_golden_train.py`.\n\n"
+        f"darkpy, and the largest relative difference (bound: {LOSS_BOUND:g}). The last column is how far darkpy's own "
+        "curve moves when each weight at the start changes by up to a millionth: a unit that lies so near the kink of "
+        "relu or leaky takes the other slope, and the curve parts from itself; where that exceeds the bound, the two "
+        "programs are shown and not judged. Only plain chains without batch norm: a CPU build of the reference "
+        "normalises by another variance, never trains the shift of batch norm and overwrites gradients where a layer "
+        "has two readers, so networks with `batch_normalize`, `[route]` or `[shortcut]` cannot be compared with it in "
+        "training. Their first iterations are compared with figures of a corrected build in "
+        "`tests/engine/test_golden_train.py`.\n\n"
     )
-    yield markdown(["loss and layers", "iterations", "first", "last", "largest difference"], rows) + "\n\n"
+    heads = ["loss and layers", "iterations", "first", "last", "largest difference", "of itself, nudged"]
+    yield markdown(heads, rows) + "\n\n"
 
 
 def cfg_files(bench: Bench, cfgs: Path, data: Path) -> Iterator[str]:
