@@ -72,6 +72,7 @@ def test_a10_a12_steps_and_scales() -> None:
 
 @pytest.mark.parametrize(("line", "missing"), [("steps=1,2", "scales"), ("scales=.1", "steps"), ("hue=0", "steps")])
 def test_policy_steps_needs_both_lists(line: str, missing: str) -> None:
+    """Case A07."""
     with pytest.raises(
         CfgError, match=rf"^x\.cfg:1: \[net\] policy=steps: STEPS policy .* but {missing} is missing\. Add"
     ):

@@ -82,6 +82,7 @@ def test_the_default_is_told_where_darknet_tells_it() -> None:
 
 @pytest.mark.parametrize(("word", "hint"), [("Leaky", "leaky"), ("silu", "selu"), ("hardmish", "hard_mish")])
 def test_an_unknown_name_is_never_relu_in_silence(word: str, hint: str) -> None:
+    """Case A16: silu among them."""
     line = rf"x\.cfg:11: \[convolutional\] activation={word}: unknown value\. Use one of: .*Did you mean {hint}\?"
     with pytest.raises(CfgError, match=line):
         read_activation(sections.options("convolutional", {"activation": word}), "logistic")
