@@ -167,6 +167,7 @@ def main(
         os.chdir(ROOT)
     block = "".join(parts)
     if write_readme:
+        readme = write_readme.read_text(encoding="utf-8")  # again: somebody may have written meanwhile
         write_readme.write_text(_replaced(readme, block, write_readme), encoding="utf-8")
     if out:
         out.write_text(block, encoding="utf-8")

@@ -21,8 +21,8 @@ from darkpy.structures import EvaluationBatch, MapResult, Problem
 from darkpy.tasks._classes import class_names, difficult_list, tell_other_classes
 from darkpy.tasks._network import say
 from darkpy.tasks._training_setup import is_out_of_memory
+from darkpy.tasks._valid_list import pictures_at_once
 
-_MAP_BATCH = 8  # pictures of one forward pass of mAP
 _MOST_WORKERS = 8
 SHOW_IMGS_NOTE = (
     "-show_imgs: every training picture is saved here with its boxes, as aug_ITERATION_ROW_SEED.jpg; "
@@ -182,12 +182,13 @@ def measure_and_print(
             on_problem=on_problem,
         )
 
+    batch = pictures_at_once(network.net)
     try:
-        result = measured(_MAP_BATCH)
+        result = measured(batch)
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-        say(f"Note: no memory for {_MAP_BATCH} pictures at a time; mAP is measured one by one.")
+        say(f"Note: no memory for {batch} pictures at a time; mAP is measured one by one.")
         result = measured(1)
     print(map_lines(result, lists.names), end="", flush=True)
     return result.mean_average_precision

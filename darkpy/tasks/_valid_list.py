@@ -4,12 +4,14 @@ import os
 from collections.abc import Iterator, Sequence
 
 from darkpy.cfg.datafile import DataFile
+from darkpy.cfg.net import NetSpec
 from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.index import read_image_list
 from darkpy.network import Network
 from darkpy.structures import EvaluationBatch
 
-BATCH = 8  # pictures of one forward pass
+_SMALLEST_BATCH, _LARGEST_BATCH = 8, 32
+_PIXELS = 8 * 416 * 416  # of one forward pass, where that is no fewer pictures than 8
 _MOST_WORKERS = 4  # as many as darknet has loading threads
 
 
@@ -50,7 +52,7 @@ def valid_batches(
         channels=network.net.channels,
         classes=classes,
         letter_box=letter_box,
-        batch=BATCH,
+        batch=pictures_at_once(network.net),
         difficult=difficult,
         workers=loading_threads() if workers is None else workers,
     )
@@ -59,3 +61,8 @@ def valid_batches(
 def loading_threads() -> int:
     """Return how many threads load pictures: as many as cores, up to darknet's four."""
     return min(_MOST_WORKERS, os.cpu_count() or 1)
+
+
+def pictures_at_once(net: NetSpec) -> int:
+    """Return how many pictures an evaluation takes in one forward pass: more where they are small."""
+    return min(max(_PIXELS // (net.width * net.height), _SMALLEST_BATCH), _LARGEST_BATCH)

@@ -333,7 +333,7 @@ def test_a_map_without_memory_for_a_batch_goes_picture_by_picture(
     monkeypatch.setattr(Network, "detect", short_of_memory)
     assert project.train(measure_map=True) == 0
     out, err = capsys.readouterr()
-    assert "Note: no memory for 8 pictures at a time; mAP is measured one by one." in err
+    assert "Note: no memory for 32 pictures at a time; mAP is measured one by one." in err
     assert re.findall(r"^ mean average precision.*$", out, re.MULTILINE) == expected
     monkeypatch.setattr(Network, "detect", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
