@@ -6,6 +6,7 @@ darknet reads a stream of numbers, so that one column too many shifts every late
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,8 @@ def _numbers(fields: Sequence[tuple[int, list[str]]], path: str) -> tuple[Table,
     """Return the (N, 5) table of the lines that are records, their line numbers, and what is wrong with the others."""
     if all(len(words) == _COLUMNS for _, words in fields):
         try:
-            table = np.array([words for _, words in fields], dtype=np.float64).reshape(-1, _COLUMNS)
+            values = map(float, chain.from_iterable(words for _, words in fields))  # NumPy reads text at half the speed
+            table = np.fromiter(values, dtype=np.float64).reshape(-1, _COLUMNS)
         except ValueError:
             pass
         else:

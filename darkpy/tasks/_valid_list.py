@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterator, Sequence
 
+import torch
+
 from darkpy.cfg.datafile import DataFile
 from darkpy.cfg.net import NetSpec
 from darkpy.data.evaluation import evaluation_batches
@@ -12,6 +14,7 @@ from darkpy.structures import EvaluationBatch
 
 _SMALLEST_BATCH, _LARGEST_BATCH = 8, 32
 _PIXELS = 8 * 416 * 416  # of one forward pass, where that is no fewer pictures than 8
+_SMALL_BFLOPS = 0.3  # of a picture: below it takes about as long to load as to look at
 _MOST_WORKERS = 4  # as many as darknet has loading threads
 
 
@@ -66,3 +69,15 @@ def loading_threads() -> int:
 def pictures_at_once(net: NetSpec) -> int:
     """Return how many pictures an evaluation takes in one forward pass: more where they are small."""
     return min(max(_PIXELS // (net.width * net.height), _SMALLEST_BATCH), _LARGEST_BATCH)
+
+
+def share_cores(network: Network, *, threads: int | None) -> None:
+    """Let a small network compute on half of the cores: to load its pictures takes as long, and needs the others.
+
+    Args:
+        network: On its device; nothing is changed where that is no CPU.
+        threads: What the command line asks for, which is left alone.
+    """
+    is_small = network.blueprint.bflops <= _SMALL_BFLOPS
+    if threads is None and is_small and next(network.parameters()).device.type == "cpu":
+        torch.set_num_threads(max((os.cpu_count() or 1) // 2, 1))

@@ -15,7 +15,7 @@ from darkpy.tasks._classes import class_names, difficult_list, open_datafile
 from darkpy.tasks._device import keep_freed_memory, use_device
 from darkpy.tasks._network import open_network, say
 from darkpy.tasks._progress import ProblemLog, with_progress
-from darkpy.tasks._valid_list import valid_batches, valid_list
+from darkpy.tasks._valid_list import share_cores, valid_batches, valid_list
 
 
 def measure(
@@ -59,6 +59,7 @@ def measure(
     datafile = open_datafile(data)
     paths, difficult = _lists(datafile)
     network = open_network(cfg, weights, device=chosen)
+    share_cores(network, threads=threads)
     names = class_names(datafile, classes=network.classes, cfg=cfg, exact=True)
     print(map_heading(network.detection_layers), end="", flush=True)
     problems, started = ProblemLog(), time.monotonic()

@@ -16,7 +16,7 @@ from darkpy.tasks._classes import open_datafile
 from darkpy.tasks._device import use_device
 from darkpy.tasks._network import open_network, say
 from darkpy.tasks._progress import ProblemLog
-from darkpy.tasks._valid_list import valid_batches, valid_list
+from darkpy.tasks._valid_list import share_cores, valid_batches, valid_list
 
 _ANY_CLASS = 2**31  # a label counts whatever its class
 
@@ -53,6 +53,7 @@ def recall(
     datafile = open_datafile(data)
     paths = valid_list(datafile, command="recall")
     network = open_network(cfg, weights, device=chosen)
+    share_cores(network, threads=threads)
     if network.net.letter_box:
         say(f"{cfg}: letter_box=1 has no effect on 'detector recall', as in darknet: pictures are stretched.")
     problems = ProblemLog()

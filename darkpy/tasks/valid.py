@@ -21,7 +21,7 @@ from darkpy.tasks._classes import class_names, open_datafile, tell_other_classes
 from darkpy.tasks._device import use_device
 from darkpy.tasks._network import open_network, say
 from darkpy.tasks._progress import ProblemLog
-from darkpy.tasks._valid_list import valid_batches, valid_list
+from darkpy.tasks._valid_list import share_cores, valid_batches, valid_list
 
 _FOLDER = "results"
 _STEP = 4  # darknet counts its pictures by its loading threads
@@ -62,6 +62,7 @@ def validate(
     folder = _folder(datafile)
     _tell_shared_names(paths, form)
     network = open_network(cfg, weights, device=chosen)
+    share_cores(network, threads=threads)
     names = _names(datafile, form, network, cfg)
     net = network.net
     say(f"Learning Rate: {net.learning_rate:g}, Momentum: {net.momentum:g}, Decay: {net.decay:g}")

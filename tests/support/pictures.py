@@ -17,6 +17,7 @@ class FakeNetwork:
 
     nms_rule = NmsRule()
     detection_layers = ((16, 28), (23, 28))
+    blueprint = SimpleNamespace(bflops=1.0)
 
     def __init__(self, *, classes: int = 2, letter_box: bool = False) -> None:
         self.classes = classes

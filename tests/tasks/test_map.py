@@ -23,6 +23,7 @@ class FakeNetwork:
     classes = 2
     nms_rule = NmsRule()
     detection_layers = ((16, 28),)
+    blueprint = SimpleNamespace(bflops=1.0)
     net = SimpleNamespace(width=32, height=32, channels=3, letter_box=False)
 
     def detect(self, images: torch.Tensor, threshold: float) -> list[Detections]:

@@ -30,6 +30,7 @@ class FakeNetwork:
         self.classes = 2
         self.nms_rule = NmsRule()
         self.detection_layers = ((16, 28), (23, 28))
+        self.blueprint = SimpleNamespace(bflops=1.0)
         self.rows = torch.tensor(rows, dtype=torch.float32).reshape(-1, 6)
         self.shown: list[torch.Tensor] = []
         self.threshold = -1.0
