@@ -22,7 +22,8 @@ def shared() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip ``gpu`` tests where PyTorch finds no CUDA device."""
+    """Begin with the long tests, for two processes to end together; skip ``gpu`` tests without a CUDA device."""
+    items.sort(key=lambda item: ("soak" not in item.nodeid, item.get_closest_marker("slow") is None))
     of_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if not of_gpu:
         return

@@ -151,7 +151,7 @@ class NetSpec:
             mosaic=options.flag("mosaic"),
             mosaic_bound=options.flag("mosaic_bound"),
             letter_box=options.flag("letter_box"),
-            mixup=options.integer("mixup", 0),
+            mixup=options.integer("mixup", 0, at_least=0, at_most=4),
             cutmix=options.flag("cutmix"),
             blur=options.integer("blur", 0, at_least=0),
             gaussian_noise=options.integer("gaussian_noise", 0, at_least=0),

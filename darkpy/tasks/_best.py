@@ -44,6 +44,10 @@ class BestFile:
         self._is_foreign = known == UNKNOWN
         return known
 
+    def keep(self) -> None:
+        """Keep the file of an earlier run, whatever its mAP, when this run's first best is due."""
+        self._is_foreign = self.weights.exists()
+
     def _recorded(self) -> float:
         try:
             value, digest = self.record.read_text(encoding="ascii").split()
@@ -65,7 +69,7 @@ class BestFile:
         except OSError as error:
             raise cannot_write(self.weights, error) from error
         self._is_foreign = False
-        say(f"{self.weights}: its mAP is not known; it is kept as {kept.name}.")
+        say(f"{self.weights}: of an earlier run; it is kept as {kept.name}.")
 
     def note(self, value: float) -> None:
         """Record the mAP of the file that was just written.

@@ -37,6 +37,8 @@ def read_start(network: Network, weights: Path | None, folder: Path, *, name: st
         _tell_forgotten(folder, name)
         return Start(0, None)
     loaded = read_weights(network, weights, leftover_is_error=True)
+    if clear:
+        _tell_forgotten(folder, name)
     completed = 0 if clear else loaded.seen // network.net.images_per_iteration
     if completed >= network.net.max_batches:
         say(
@@ -98,8 +100,8 @@ def _tell_forgotten(folder: Path, name: str) -> None:
     last = folder / f"{name}_last.weights"
     if last.exists():
         say(
-            f"Warning: {last} of an earlier run is there, and will be overwritten, as {name}_best.weights will. "
-            "To go on from it, give it to the command."
+            f"Warning: iterations count from 0, and {last} of an earlier run will be overwritten. "
+            "To go on from it, give it to the command, without -clear."
         )
 
 

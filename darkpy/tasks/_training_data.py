@@ -13,7 +13,7 @@ from darkpy.data.index import read_image_list
 from darkpy.data.labels import survey
 from darkpy.data.loader import AugmentSpec, Request
 from darkpy.engine.schedule import PlannedIteration
-from darkpy.errors import CfgError, DataError
+from darkpy.errors import DataError
 from darkpy.evaluation.evaluator import measure_map
 from darkpy.network import Network
 from darkpy.report.map_report import map_heading, map_lines
@@ -110,18 +110,9 @@ def _mixing(net: NetSpec) -> int:
 
 
 def tell_augmentation(net: NetSpec, cfg: Path) -> None:
-    """Say once which keys of augmentation shut each other out, and what a detector's training makes of them.
-
-    Raises:
-        CfgError: If mixup names no mode; darknet crashes then.
-    """
+    """Say once which keys of augmentation shut each other out, and what a detector's training makes of them."""
     mode = _mixing(net)
     has_mosaic = mode in (_MOSAIC, _CUTMIX_MOSAIC)
-    if not 0 <= mode <= _CUTMIX_MOSAIC:
-        raise CfgError(
-            f"{cfg}: [net] mixup={mode}: no such mode: 0 is none, 1 mixup, 2 cutmix, 3 mosaic, 4 cutmix with mosaic. "
-            "Set mixup=1, or leave it out."
-        )
     if mode in (_CUTMIX, _CUTMIX_MOSAIC):
         print("\n cutmix=1 - isn't supported for Detector (use cutmix=1 only for Classifier) ", flush=True)
         say(f"{cfg}: cutmix is left out: training {'uses mosaic alone' if has_mosaic else 'mixes no pictures'}.")

@@ -173,6 +173,8 @@ class TrainingRun:
         progress = self.trainer.progress
         if start.completed:
             progress.best_map = self.best.known_map(in_state=progress.best_map)
+        else:
+            self.best.keep()
         try:
             begin_rows(self.rows.path, completed=self.trainer.iteration, is_exact=is_exact)
         except OSError as error:
@@ -188,7 +190,8 @@ class TrainingRun:
         self.chart.restore(state.arrays)
         stored = state.figures.get("fingerprint")
         if stored == self.fingerprint:
-            say(f"The run goes on exactly after iteration {self.trainer.iteration}.")
+            if self.trainer.iteration < self.network.net.max_batches:
+                say(f"The run goes on exactly after iteration {self.trainer.iteration}.")
             return True
         width, height = self.sizes.width, self.sizes.height
         self.trainer.position = replace(self.trainer.position, width=width, height=height)

@@ -276,11 +276,22 @@ def test_a_new_folder_gets_a_best_file_again(project: Project, monkeypatch: pyte
     assert seen(project.folder / "backup/net_best.weights") == 4 * 8
 
 
-def test_the_command_without_its_weights_is_warned_of(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    run(project, stop_after=2)
+@pytest.mark.parametrize("clear", [False, True])
+def test_starting_over_is_warned_of_and_keeps_the_best(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clear: bool
+) -> None:
+    """The weights forgotten on the command line, or -clear."""
+    best_maps(project, monkeypatch, 0.9, 0.1, 0.2)
+    options = {"measure_map": True, "map_every": 2}
+    run(project, stop_after=2, **options)
+    folder = project.folder / "backup"
+    best = (folder / "net_best.weights").read_bytes()
     capsys.readouterr()
-    run(project)
-    assert "net_last.weights of an earlier run is there, and will be overwritten" in capsys.readouterr().err
+    run(project, last(project) if clear else None, clear=clear, **options)
+    assert "net_last.weights of an earlier run will be overwritten" in capsys.readouterr().err
+    assert (folder / "net_best.1.weights").read_bytes() == best
+    assert seen(folder / "net_best.weights") == 4 * 8
+    assert len(list(folder.glob("net_best*.weights"))) == 2
 
 
 def test_a_full_disk_for_rows_and_log_does_not_end_the_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +326,7 @@ def test_a_best_file_of_unknown_map_is_kept(
     assert (folder / "net_best.1.weights").read_bytes() == b"darknet's"
     assert seen(folder / "net_best.weights") == 4 * 8
     assert len(list(folder.glob("net_best*.weights"))) == 2
-    assert "its mAP is not known; it is kept as net_best.1.weights." in capsys.readouterr().err
+    assert "of an earlier run; it is kept as net_best.1.weights." in capsys.readouterr().err
 
 
 def test_the_chart_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
