@@ -12,19 +12,22 @@ from darkpy.errors import CfgError
 POLICIES = ("constant", "step", "steps", "exp", "poly", "random", "sigmoid", "sgdr")
 
 # Keys that darkpy reads but does not act on yet: said once, so that nobody waits for an effect.
-_WITHOUT_EFFECT: dict[str, float] = {
-    "attention": 0,
-    "contrastive": 0,
-    "dynamic_minibatch": 0,
-    "optimized_memory": 0,
-    "show_receptive_field": 0,
-    "time_steps": 1,
-    "track": 0,
-    "unsupervised": 0,
-    "use_cuda_graph": 0,
+_NOT_YET = " in this version of darkpy"
+_OF_CLASSIFIERS = ": darknet turns and stretches only the pictures of classifiers"
+_WITHOUT_EFFECT: dict[str, tuple[float, str]] = {  # the value that asks for nothing, and why another has no effect
+    "attention": (0, _NOT_YET),
+    "contrastive": (0, _NOT_YET),
+    "dynamic_minibatch": (0, _NOT_YET),
+    "optimized_memory": (0, _NOT_YET),
+    "show_receptive_field": (0, _NOT_YET),
+    "time_steps": (1, _NOT_YET),
+    "track": (0, _NOT_YET),
+    "unsupervised": (0, _NOT_YET),
+    "use_cuda_graph": (0, _NOT_YET),
+    "angle": (0, _OF_CLASSIFIERS),
+    "aspect": (1, _OF_CLASSIFIERS),
+    "augment_speed": (2, " without track=1"),
 }
-# Keys of classifiers that also say how pictures are augmented: said once, because users of detectors try them.
-_OF_CLASSIFIERS: dict[str, float] = {"angle": 0, "aspect": 1}
 # Keys of classifiers, of the options above, or without meaning in darknet itself: read in silence.
 _SILENT = [
     "min_crop",
@@ -206,26 +209,11 @@ def _check_input(spec: NetSpec, options: Options) -> None:
 
 
 def _note_without_effect(options: Options) -> None:
-    for key, neutral in _WITHOUT_EFFECT.items():
+    for key, (neutral, why) in _WITHOUT_EFFECT.items():
         value = options.real(key, neutral)
         entry = options.section.find(key)
         if entry is not None and value != neutral:
-            options.notes.append(
-                f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect in this version of darkpy."
-            )
-    for key, neutral in _OF_CLASSIFIERS.items():
-        value = options.real(key, neutral)
-        entry = options.section.find(key)
-        if entry is not None and value != neutral:
-            options.notes.append(
-                f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect: darknet turns and "
-                "stretches only the pictures of classifiers."
-            )
-    speed = options.section.find("augment_speed")
-    if options.real("augment_speed", 2) != 2 and speed is not None:
-        options.notes.append(
-            f"{options.section.path}:{speed.line}: [net] augment_speed={speed.value} has no effect without track=1."
-        )
+            options.notes.append(f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect{why}.")
     for key in _SILENT:
         options.has(key)
 

@@ -6,41 +6,15 @@ the new weights are complete before the new state gets its name, and the state t
 """
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from darkpy.cfg.datafile import DataFile
-from darkpy.errors import DataError, StateError, WeightsError
+from darkpy.errors import StateError, WeightsError
 from darkpy.events import Line, Sink, WeightsSaved
 from darkpy.files import free_name, replaced
 from darkpy.network import Network
 from darkpy.state import RunState, file_hash, weights_hash_in, write_state
 from darkpy.weights import cannot_write, save_weights, write_weights
-
-_DEFAULT = "backup"
-
-
-def backup_folder(data: DataFile) -> Path:
-    """Return the folder for weights; it is made if need be.
-
-    Raises:
-        DataError: If it cannot be made or written to.
-    """
-    named = data.text("backup")
-    folder = Path(os.path.expanduser(named or _DEFAULT))  # Path.expanduser raises for a name like ~a
-    if named is None:
-        print(f"{data.path}: no 'backup = ...' line; weights go to {folder}/", file=sys.stderr)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        why = getattr(error, "strerror", None) or error
-        raise DataError(
-            f"{data.asked_by('backup')}: cannot make the folder {folder}: {why}. Name one that can be written."
-        ) from error
-    if not os.access(folder, os.W_OK):
-        raise DataError(f"{data.asked_by('backup')}: the folder {folder} cannot be written. Name another one.")
-    return folder
 
 
 class Saver:

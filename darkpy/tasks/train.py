@@ -7,10 +7,10 @@ from pathlib import Path
 import torch
 
 from darkpy.network import Network
-from darkpy.tasks._backup import backup_folder
 from darkpy.tasks._claim import base_name, claimed_name
 from darkpy.tasks._classes import open_datafile
 from darkpy.tasks._device import keep_freed_memory, use_device
+from darkpy.tasks._folder import writable_folder
 from darkpy.tasks._interrupt import StopRequest
 from darkpy.tasks._network import build_network, open_blueprint, say
 from darkpy.tasks._output import patient_output
@@ -114,7 +114,7 @@ def _train(
     print(base_name(cfg))
     network = _build(cfg, chosen, seed=wishes.other_seed if wishes.seed is None else wishes.seed)
     lists = read_lists(datafile, network, cfg, with_map=bool(wishes.map_epochs))
-    folder = backup_folder(datafile)
+    folder = writable_folder(datafile, "backup", default="backup", holds="weights")
     with claimed_name(folder, cfg, weights) as name:
         run = begin(datafile, network, lists, weights, folder=folder, name=name, wishes=wishes, stop=stop)
         return run.train()

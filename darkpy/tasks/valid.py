@@ -3,7 +3,6 @@
 Source: darknet src/detector.c, validate_detector.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,11 +18,11 @@ from darkpy.report.result_rows import IMAGENET_CLASSES, base_name, coco_image_id
 from darkpy.structures import EvaluationBatch, PictureResult, Problem
 from darkpy.tasks._classes import class_names, open_datafile, tell_other_classes
 from darkpy.tasks._device import use_device
+from darkpy.tasks._folder import writable_folder
 from darkpy.tasks._network import open_network, say
 from darkpy.tasks._progress import ProblemLog
 from darkpy.tasks._valid_list import share_cores, valid_batches, valid_list
 
-_FOLDER = "results"
 _STEP = 4  # darknet counts its pictures by its loading threads
 
 
@@ -59,7 +58,7 @@ def validate(
     datafile = open_datafile(data)
     form = _form(datafile)
     paths = valid_list(datafile, command="valid")
-    folder = _folder(datafile)
+    folder = writable_folder(datafile, "results", default="results", holds="results")
     _tell_shared_names(paths, form)
     network = open_network(cfg, weights, device=chosen)
     share_cores(network, threads=threads)
@@ -127,28 +126,6 @@ def _form(data: DataFile) -> str:
         say(f"{data.asked_by('eval')}={form} is unknown: voc is used, as in darknet. Write one of {', '.join(FORMS)}.")
         return FORMS[0]
     return form
-
-
-def _folder(data: DataFile) -> Path:
-    """Return the folder for the results; it is made if need be.
-
-    Raises:
-        DataError: If it cannot be made or written to.
-    """
-    named = data.text("results")
-    folder = Path(os.path.expanduser(named or _FOLDER))  # Path.expanduser raises for a name like ~a
-    if named is None:
-        say(f"{data.path}: no 'results = ...' line; results go to {folder}/")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        why = getattr(error, "strerror", None) or error
-        raise DataError(
-            f"{data.asked_by('results')}: cannot make the folder {folder}: {why}. Name one that can be written."
-        ) from error
-    if not os.access(folder, os.W_OK):
-        raise DataError(f"{data.asked_by('results')}: the folder {folder} cannot be written. Name another one.")
-    return folder
 
 
 def _names(data: DataFile, form: str, network: Network, cfg: Path) -> list[str]:

@@ -3,6 +3,7 @@ import colorsys
 import cv2
 import numpy as np
 import pytest
+from augmenting import noise, rng, truth_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,18 +23,6 @@ from darkpy.data.augment import (
 )
 
 STILL = AugmentSpec(jitter=0, flip=False)
-
-
-def rng(key: int = 0) -> np.random.Generator:
-    return np.random.default_rng(key)
-
-
-def noise(height: int, width: int, channels: int = 3) -> np.ndarray:
-    return rng().integers(0, 256, (height, width, channels), dtype=np.uint8)
-
-
-def truth_rows(*rows: tuple[float, ...]) -> np.ndarray:
-    return np.array(rows, np.float32).reshape(-1, 5)
 
 
 def test_without_settings_picture_and_truths_stay_as_they_are() -> None:

@@ -1,22 +1,11 @@
 import cv2
 import numpy as np
 import pytest
+from augmenting import noise, rng, truth_rows
 
 from darkpy.data.blur import blur_picture, draw_blur, spare_small_objects
 
 NETWORK = (200, 100)
-
-
-def rng(key: int = 0) -> np.random.Generator:
-    return np.random.default_rng(key)
-
-
-def noise(height: int, width: int, channels: int = 3) -> np.ndarray:
-    return rng().integers(0, 256, (height, width, channels), dtype=np.uint8)
-
-
-def truth_rows(*rows: tuple[float, ...]) -> np.ndarray:
-    return np.array(rows, np.float32).reshape(-1, 5)
 
 
 def test_the_three_choices_are_equally_likely() -> None:

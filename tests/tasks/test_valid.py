@@ -1,6 +1,7 @@
 """`detector valid` (darkpy/tasks/valid.py), with a network that finds what it is told."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -232,7 +233,7 @@ def test_f10_folder_that_cannot_be_made(network: FakeNetwork) -> None:
 
 def test_f10_folder_that_cannot_be_written(network: FakeNetwork, monkeypatch: pytest.MonkeyPatch) -> None:
     """F10."""
-    monkeypatch.setattr(task.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(DataError, match=r"obj\.data:3: results: the folder r cannot be written"):
         run(data="results = r\n")
 
