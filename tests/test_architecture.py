@@ -11,16 +11,17 @@ LEVELS = (  # from top to bottom; parts of one level may not see each other
     ("__main__",),
     ("cli",),
     ("tasks",),
-    ("engine", "evaluation", "report", "weights"),
+    ("checks",),
+    ("engine", "evaluation", "report", "weights", "conversion"),
     ("network",),
     ("blueprint",),
     ("layers", "data"),
     ("boxes", "structures", "events", "cfg", "memory", "state"),
-    ("errors", "files"),
+    ("errors", "files", "diagnostics"),
 )
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
 SLOW = {"torch", "torchvision", "numpy", "cv2"}
-FAST_PARTS = {"__init__", "__main__", "cli", "events", "cfg", "errors", "files"}
+FAST_PARTS = {"__init__", "__main__", "cli", "events", "cfg", "errors", "files", "diagnostics"}
 FILES = sorted((ROOT / "darkpy").rglob("*.py"))
 
 
