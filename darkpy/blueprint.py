@@ -23,6 +23,10 @@ TABLE_HEAD = "   layer   filters  size/strd(dil)      input                outpu
 _NET_ONLY = "batch subdivisions width height channels momentum decay burn_in max_batches policy steps scales"
 
 
+class LostNet(CfgError):
+    """Options of [net] inside a layer: what follows belongs to another network."""
+
+
 @dataclass(frozen=True, slots=True)
 class LayerPlan:
     """One layer: what it is, what it reads and the shapes at its ends."""
@@ -119,21 +123,17 @@ def plan_network(sections: Sequence[Section], path: Path) -> Blueprint:
 
 def _plan_layer(section: Section, net: NetSpec, before: list[LayerPlan], sections: Sequence[Section]) -> LayerPlan:
     index = len(before)
-    options = Options(section, index=index)
-    found = spec_class(section)
-    common = CommonOptions.parse(options)
-    spec = found.parse(options)
-    _refuse_lost_net(options)
+    spec, common, options = read_layer(section, index)
     sources = spec.sources(index)
     picture = Shape(net.channels, net.height, net.width)
     inputs = tuple(before[source].output if source >= 0 else picture for source in sources)
     try:
         output = spec.output_shape(inputs)
     except WrongChannels as misfit:
-        raise CfgError(_filters_message(section, sources[0], before, sections, misfit)) from None
+        raise CfgError(filters_message(section, sources[0], sections, misfit)) from None
     return LayerPlan(
         index=index,
-        kind=cast(str, found.kind),  # type: ignore[attr-defined]  # set by @layer
+        kind=kind_of(spec),
         where=options.where,
         spec=spec,
         common=common,
@@ -144,20 +144,44 @@ def _plan_layer(section: Section, net: NetSpec, before: list[LayerPlan], section
     )
 
 
-def _filters_message(
-    section: Section, source: int, before: list[LayerPlan], sections: Sequence[Section], misfit: WrongChannels
-) -> str:
-    """Return the line that says which layer's filters to change for a head."""
+def read_layer(section: Section, index: int) -> tuple[LayerSpec, CommonOptions, Options]:
+    """Return a layer's section as typed values, and its options, which know what was asked for.
+
+    Raises:
+        CfgError: If the section type is unknown, or an option cannot be used.
+    """
+    options = Options(section, index=index)
+    found = spec_class(section)
+    common = CommonOptions.parse(options)
+    spec = found.parse(options)
+    _refuse_lost_net(options)
+    return spec, common, options
+
+
+def kind_of(spec: LayerSpec) -> str:
+    """Return the canonical name of a layer's section type."""
+    return cast(str, type(spec).kind)  # type: ignore[attr-defined]  # set by @layer
+
+
+def filters_message(section: Section, source: int, sections: Sequence[Section], misfit: WrongChannels) -> str:
+    """Return the line that says which layer's filters to change for a head.
+
+    Args:
+        section: Of the head.
+        source: The layer that it reads; -1 is the picture.
+        sections: Of all layers.
+        misfit: What the head needs, and what it was given.
+    """
     if source < 0:
         return (
             f"{section.path}:{section.line}: [{section.kind}] reads the picture, but needs {misfit.needed} channels = "
             f"{misfit.reason}. Put a [convolutional] with filters={misfit.needed} before it."
         )
-    while source > 0 and before[source].kind in ("dropout", "upsample", "shortcut"):
+    while source > 0 and sections[source].kind in ("dropout", "upsample", "shortcut"):
         source -= 1
     feeding = sections[source]
     entry = feeding.find("filters")
-    shown = f"filters={entry.value}" if entry else f"gives {before[source].output.channels} channels"
+    shown = f"filters={entry.value}" if entry else f"gives {misfit.found} channels"
     line = entry.line if entry else feeding.line
     return (
         f"{section.path}:{line}: [{feeding.kind}] {shown}, but [{section.kind}] at line {section.line} needs "
@@ -168,7 +192,7 @@ def _filters_message(
 def _refuse_lost_net(options: Options) -> None:
     strangers = [entry for entry in options.unused() if entry.key in _NET_ONLY.split()]
     if len(strangers) >= 2:
-        raise CfgError(
+        raise LostNet(
             f"{options.section.path}:{strangers[0].line}: '{strangers[0].key}' and '{strangers[1].key}' belong to "
             f"[net] but stand in the [{options.section.kind}] of line {options.section.line}: two cfg files in one, "
             "the second without its [net]? Keep one of them."

@@ -36,7 +36,14 @@ class DataFile:
 
     path: Path
     values: dict[str, tuple[str, int]]  # key -> value, line
-    notes: tuple[str, ...]  # unknown and repeated keys
+    unknown: tuple[str, ...] = ()  # keys that nothing reads, one sentence each
+    repeated: tuple[str, ...] = ()  # keys that stand there twice
+    valueless: tuple[str, ...] = ()  # lines that were dropped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return all that is odd, kind by kind."""
+        return (*self.valueless, *self.repeated, *self.unknown)
 
     def text(self, key: str) -> str | None:
         """Return the value of ``key``, or None."""
@@ -89,7 +96,9 @@ def read_datafile(path: Path) -> DataFile:
         CfgError: If the file is missing, or is a cfg.
     """
     values: dict[str, tuple[str, int]] = {}
-    notes: list[str] = []
+    unknown: list[str] = []
+    repeated: list[str] = []
+    valueless: list[str] = []
     for number, raw in enumerate(read_lines(path), start=1):
         line = raw.strip()
         if not line or line[0] in "#;":
@@ -99,16 +108,16 @@ def read_datafile(path: Path) -> DataFile:
         key, equals, value = (part.strip() for part in line.partition("="))
         value = f" {value}".partition(" #")[0].strip()
         if not equals or not value:
-            notes.append(f"{path}:{number}: '{line}' has no value, so the line is dropped.")
+            valueless.append(f"{path}:{number}: '{line}' has no value, so the line is dropped.")
         elif key in values:
-            notes.append(f"{path}:{number}: '{key}' stands in line {values[key][1]} already; the first counts.")
+            repeated.append(f"{path}:{number}: '{key}' stands in line {values[key][1]} already; the first counts.")
         else:
             values[key] = (value, number)
             if key not in KEYS:
                 near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.75)
                 hint = f" Did you mean '{near[0]}'?" if near else ""
-                notes.append(f"{path}:{number}: Unused field: '{key} = {value}'.{hint}")
-    return DataFile(path, values, tuple(notes))
+                unknown.append(f"{path}:{number}: Unused field: '{key} = {value}'.{hint}")
+    return DataFile(path, values, tuple(unknown), tuple(repeated), tuple(valueless))
 
 
 def read_names(path: Path, *, asked_by: str = "") -> list[str]:

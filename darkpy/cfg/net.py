@@ -3,6 +3,7 @@
 Source: darknet src/parser.c, parse_net_options.
 """
 
+import enum
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,7 +14,7 @@ POLICIES = ("constant", "step", "steps", "exp", "poly", "random", "sigmoid", "sg
 
 # Keys that darkpy reads but does not act on yet: said once, so that nobody waits for an effect.
 _NOT_YET = " in this version of darkpy"
-_OF_CLASSIFIERS = ": darknet turns and stretches only the pictures of classifiers"
+OF_CLASSIFIERS = ": darknet turns and stretches only the pictures of classifiers"
 _WITHOUT_EFFECT: dict[str, tuple[float, str]] = {  # the value that asks for nothing, and why another has no effect
     "attention": (0, _NOT_YET),
     "contrastive": (0, _NOT_YET),
@@ -24,8 +25,8 @@ _WITHOUT_EFFECT: dict[str, tuple[float, str]] = {  # the value that asks for not
     "track": (0, _NOT_YET),
     "unsupervised": (0, _NOT_YET),
     "use_cuda_graph": (0, _NOT_YET),
-    "angle": (0, _OF_CLASSIFIERS),
-    "aspect": (1, _OF_CLASSIFIERS),
+    "angle": (0, OF_CLASSIFIERS),
+    "aspect": (1, OF_CLASSIFIERS),
     "augment_speed": (2, " without track=1"),
 }
 # Keys of classifiers, of the options above, or without meaning in darknet itself: read in silence.
@@ -47,6 +48,16 @@ _ADVICE = {
     "epochs": "darknet counts iterations: use max_batches.",
     "lr": "Did you mean 'learning_rate'?",
 }
+
+
+class Mixing(enum.IntEnum):
+    """How training mixes pictures: the numbers are darknet's, and those of the key ``mixup``."""
+
+    NONE = 0
+    MIXUP = 1
+    CUTMIX = 2  # of classifiers
+    MOSAIC = 3
+    CUTMIX_MOSAIC = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +115,13 @@ class NetSpec:
     def mini_batch(self) -> int:
         """Images of one forward pass: batch / subdivisions, at least 1."""
         return max(self.batch // self.subdivisions, 1)
+
+    @property
+    def mixing(self) -> Mixing:
+        """How training mixes pictures: ``cutmix`` and ``mosaic`` win over ``mixup``."""
+        if self.cutmix:
+            return Mixing.CUTMIX_MOSAIC if self.mosaic else Mixing.CUTMIX
+        return Mixing.MOSAIC if self.mosaic else Mixing(self.mixup)
 
     @property
     def images_per_iteration(self) -> int:
@@ -187,9 +205,10 @@ def _steps(options: Options, policy: str) -> tuple[tuple[int, ...], tuple[float,
     if policy == "steps":
         if not steps or not scales:
             missing = "steps" if not steps else "scales"
-            raise CfgError(
-                f"{options.where} policy=steps: STEPS policy must have steps and scales, but {missing} is missing. "
-                "Add steps=... and scales=... of equal length."
+            options.fail(
+                "policy",
+                f"STEPS policy must have steps and scales, but {missing} is missing. "
+                "Add steps=... and scales=... of equal length.",
             )
         if len(scales) < len(steps):
             options.fail("scales", f"{len(steps)} steps but {len(scales)} scales. Give one scale for each step.")
@@ -219,8 +238,13 @@ def _note_without_effect(options: Options) -> None:
 
 
 def net_warnings(options: Options) -> list[str]:
+    """Return the warnings for repeated keys of [net], and those that darkpy does not know."""
+    return [*options.repeated(), *unknown_keys(options)]
+
+
+def unknown_keys(options: Options) -> list[str]:
     """Return the warnings for keys of [net] that darkpy does not know, with advice where the meaning is plain."""
-    warnings = options.leftovers()
+    warnings = options.unknown()
     for key, advice in _ADVICE.items():
         entry = options.section.find(key)
         if entry is not None:

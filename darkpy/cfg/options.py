@@ -33,12 +33,16 @@ class Options:
         """File, line and kind of the section, for messages."""
         return f"{self.section.path}:{self.section.line}: [{self.section.kind}]"
 
+    def at(self, key: str) -> str:
+        """Return file, line and kind for a message about an option; the section's line where it is not there."""
+        entry = self.section.find(key)
+        return f"{self.section.path}:{entry.line if entry else self.section.line}: [{self.section.kind}]"
+
     def fail(self, key: str, complaint: str) -> NoReturn:
         """Raise the error that belongs to an option: file, line, key, and the complaint with its mend."""
         entry = self.section.find(key)
-        line = entry.line if entry else self.section.line
         value = f"={entry.value}" if entry and entry.value is not None else ""
-        raise CfgError(f"{self.section.path}:{line}: [{self.section.kind}] {key}{value}: {complaint}")
+        raise CfgError(f"{self.at(key)} {key}{value}: {complaint}")
 
     def has(self, key: str) -> bool:
         """Return whether the section gives ``key`` a value."""
@@ -164,6 +168,10 @@ class Options:
 
     def leftovers(self) -> list[str]:
         """Return one warning for each duplicate key and each key that nobody asked for."""
+        return [*self.repeated(), *self.unknown()]
+
+    def repeated(self) -> list[str]:
+        """Return one warning for each line whose key stands in the section before."""
         warnings = []
         for entry in self.section.entries:
             first = self.section.find(entry.key)
@@ -172,6 +180,11 @@ class Options:
                     f"{self.section.path}:{entry.line}: '{entry.key}' stands in line {first.line} already; "
                     f"the first counts ({first.value}), this one ({entry.value}) is ignored."
                 )
+        return warnings
+
+    def unknown(self) -> list[str]:
+        """Return one warning for each key that nobody asked for, with the likely word."""
+        warnings = []
         for entry in self.unused():
             near = difflib.get_close_matches(entry.key, sorted(self._asked), n=1, cutoff=0.75)
             hint = f" Did you mean '{near[0]}'?" if near else ""

@@ -5,14 +5,14 @@ Source: darknet src/parser.c, read_cfg; src/option_list.c.
 
 import codecs
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from darkpy.errors import CfgError
 
 _BLANKS = str.maketrans("", "", " \t\r\n")
-_BYTE_ORDER_MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -48,7 +48,7 @@ def decode(raw: bytes) -> str:
 
     Bytes that are no UTF-8 are kept as surrogates, so that a path made of them still opens its file.
     """
-    for mark, encoding in _BYTE_ORDER_MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, errors="surrogateescape" if encoding == "utf-8" else "replace")
     if raw[:2].count(0) == 1 and len(raw) > 3:  # UTF-16 without a mark: every other byte of plain text is zero
@@ -98,7 +98,9 @@ def _near_name(path: Path) -> Path | None:
     return path.parent / near[0] if near else None
 
 
-def parse_sections(lines: Iterable[str], path: str) -> list[Section]:
+def parse_sections(
+    lines: Iterable[str], path: str, *, refused: Callable[[CfgError], None] | None = None
+) -> list[Section]:
     """Return the sections of a cfg text.
 
     Blanks are deleted everywhere in a line; lines that begin with ``#`` or ``;`` are comments; an option line
@@ -107,23 +109,32 @@ def parse_sections(lines: Iterable[str], path: str) -> list[Section]:
     Args:
         lines: Physical lines, without line ends.
         path: Name of the file, for messages.
+        refused: Takes the error of each line that cannot be read, which is then left out; None raises the first.
 
     Raises:
         CfgError: If an option stands before the first section, or there is no section.
     """
+
+    def refuse(error: CfgError) -> None:
+        if refused is None:
+            raise error
+        refused(error)
+
     sections: list[tuple[str, int, list[Entry], list[str]]] = []
     for number, raw in enumerate(lines, start=1):
         line = raw.translate(_BLANKS)
         if not line or line[0] in "#;":
             continue
         if line[0] == "[":
-            sections.append((_section_name(line, number, path), number, [], []))
+            try:
+                sections.append((_section_name(line, number, path), number, [], []))
+            except CfgError as error:
+                refuse(error)
             continue
         if not sections:
-            raise CfgError(
-                f"{path}:{number}: '{raw.strip()}' stands before the first section. "
-                "A cfg begins with [net]; put the option under it."
-            )
+            stray = f"{path}:{number}: '{raw.strip()}' stands before the first section. "
+            refuse(CfgError(stray + "A cfg begins with [net]; put the option under it."))
+            continue
         key, equals, value = line.partition("=")
         if equals and not value:
             sections[-1][3].append(f"{path}:{number}: '{key}=' has no value, so the line is dropped.")
@@ -143,8 +154,12 @@ def _section_name(line: str, number: int, path: str) -> str:
     return name
 
 
-def read_sections(path: Path) -> list[Section]:
+def read_sections(path: Path, *, refused: Callable[[CfgError], None] | None = None) -> list[Section]:
     """Return the sections of a cfg file.
+
+    Args:
+        path: The file.
+        refused: As of ``parse_sections``.
 
     Raises:
         CfgError: As ``read_lines`` and ``parse_sections``, or if the file is no text.
@@ -152,7 +167,7 @@ def read_sections(path: Path) -> list[Section]:
     lines = read_lines(path)
     if any("\0" in line for line in lines):
         raise CfgError(f"{path}: not a cfg: it is no text. The order is DATA CFG WEIGHTS.")
-    return parse_sections(lines, str(path))
+    return parse_sections(lines, str(path), refused=refused)
 
 
 def format_sections(sections: Sequence[Section]) -> str:

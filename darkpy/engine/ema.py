@@ -10,11 +10,29 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+from darkpy.cfg.net import NetSpec
 from darkpy.engine._state import check_tensors, restore_tensors
 from darkpy.events import Line, Sink
 from darkpy.network import Network
 
 _APPLIED_BEFORE_END = 1000  # iterations
+
+
+def span(net: NetSpec) -> tuple[int, int]:
+    """Return the iterations at which the average begins, and at which it is copied into the network."""
+    return net.max_batches // 2, net.max_batches - _APPLIED_BEFORE_END
+
+
+def idle_average(net: NetSpec) -> str | None:
+    """Return the sentence that says why ``ema_alpha`` does nothing, or None where it acts or is not asked for."""
+    start, applied = span(net)
+    if not net.ema_alpha or applied > start:
+        return None
+    return (
+        f"the average begins at iteration {start} (max_batches/2), but ends at {applied} (max_batches - "
+        f"{_APPLIED_BEFORE_END}): nothing is ever averaged. Set max_batches above {2 * _APPLIED_BEFORE_END}, "
+        "or ema_alpha=0."
+    )
 
 
 class WeightAverage:
@@ -26,9 +44,9 @@ class WeightAverage:
     """
 
     def __init__(self, network: Network, emit: Sink) -> None:
-        net = network.net
+        net = self.net = network.net
         self.alpha = net.ema_alpha
-        self.start, self.applied = net.max_batches // 2, net.max_batches - _APPLIED_BEFORE_END
+        self.start, self.applied = span(net)
         self.emit = emit
         self._averages: dict[str, Tensor] = {}  # by names such as "ema.3.weight"; empty until ``start``
         self._live: dict[str, Tensor] = {}
@@ -45,13 +63,8 @@ class WeightAverage:
 
     def notes(self) -> list[str]:
         """Return what to say before a run."""
-        if not self.alpha or self.applied > self.start:
-            return []
-        return [
-            f"Warning: [net] ema_alpha={self.alpha:g}: the average begins at iteration {self.start} (max_batches/2), "
-            f"but ends at {self.applied} (max_batches - {_APPLIED_BEFORE_END}): nothing is ever averaged. Set "
-            f"max_batches above {2 * _APPLIED_BEFORE_END}, or ema_alpha=0."
-        ]
+        idle = idle_average(self.net)
+        return [f"Warning: [net] ema_alpha={self.alpha:g}: {idle}"] if idle else []
 
     @torch.no_grad()
     def after_update(self, iteration: int) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from darkpy.cfg.net import NetSpec
 from darkpy.engine.adversarial import Adversary
 from darkpy.engine.ema import WeightAverage
 from darkpy.engine.outliers import OutlierFilter
@@ -12,6 +13,20 @@ from darkpy.events import Line, Sink
 from darkpy.layers._base import StepKey
 from darkpy.layers._head import DeltaFilter
 from darkpy.network import Network
+
+
+def late_keys(net: NetSpec) -> dict[str, str]:
+    """Return the keys that would begin to act only after the end, each with a sentence that says when."""
+    begins_and_ends = {
+        "equidistant_point": (net.equidistant_point, net.max_batches, "max_batches"),
+        "adversarial_lr": (net.burn_in if net.adversarial_lr else 0, net.max_batches, "max_batches, by burn_in"),
+        "weights_reject_freq": (net.weights_reject_freq, net.max_batches * 3 // 4, "3/4 of max_batches"),
+    }
+    return {
+        key: f"never acts: it would begin at iteration {begins}, beyond {what} ({ends})."
+        for key, (begins, ends, what) in begins_and_ends.items()
+        if begins and begins >= ends
+    }
 
 
 class TrainingKeys:
@@ -70,14 +85,7 @@ class TrainingKeys:
                 f"[net] adversarial_lr={net.adversarial_lr:g} has no effect: with stopbackward=1 no gradient gets to "
                 "the picture."
             )
-        late = {
-            "equidistant_point": (net.equidistant_point, net.max_batches, "max_batches"),
-            "adversarial_lr": (net.burn_in if net.adversarial_lr else 0, net.max_batches, "max_batches, by burn_in"),
-            "weights_reject_freq": (net.weights_reject_freq, net.max_batches * 3 // 4, "3/4 of max_batches"),
-        }
-        for key, (begins, ends, what) in late.items():
-            if begins and begins >= ends:
-                notes.append(f"[net] {key} never acts: it would begin at iteration {begins}, beyond {what} ({ends}).")
+        notes += [f"[net] {key} {text}" for key, text in late_keys(net).items()]
         return notes
 
     def state(self) -> dict[str, Tensor]:

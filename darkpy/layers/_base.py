@@ -51,9 +51,10 @@ class StepKey:
 class WrongChannels(Exception):
     """A head's input has another number of channels than it needs. The network's builder names the layer to mend."""
 
-    def __init__(self, needed: int, reason: str) -> None:
+    def __init__(self, needed: int, reason: str, *, found: int) -> None:
         super().__init__(f"needs {needed} = {reason}")
         self.needed = needed
+        self.found = found
         self.reason = reason
 
 

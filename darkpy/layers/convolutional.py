@@ -126,7 +126,7 @@ class ConvolutionalSpec:
             options.fail("share_index", "not supported in this version of darkpy. Remove it: each has its own weights.")
         for key in _WITHOUT_EFFECT:
             if options.has(key):
-                options.notes.append(f"{options.where} {key} has no effect in this version of darkpy.")
+                options.notes.append(f"{options.at(key)} {key} has no effect in this version of darkpy.")
         filters = options.integer("filters", 1, at_least=1, loud=True)
         size = options.integer("size", 1, at_least=1, loud=True)
         stride_x, stride_y = options.integer("stride_x", -1), options.integer("stride_y", -1)

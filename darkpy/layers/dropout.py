@@ -60,7 +60,7 @@ class DropoutSpec:
             options.fail("probability", "must be below 1. Set 0.5 or the like.")
         for key in ("dropblock", "dropblock_size_rel", "dropblock_size_abs"):
             if options.has(key):
-                options.notes.append(f"{options.where} {key} acts as plain dropout in this version of darkpy.")
+                options.notes.append(f"{options.at(key)} {key} acts as plain dropout in this version of darkpy.")
         return cls(probability, options.index or 0)
 
     def sources(self, index: int) -> tuple[int, ...]:

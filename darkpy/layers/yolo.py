@@ -19,6 +19,7 @@ from darkpy.structures import NmsRule
 LOSSES = {"iou": 0, "giou": 1, "mse": 2, "diou": 3, "ciou": 4}
 NMS_KINDS = {"default": 0, "greedynms": 1, "diounms": 2}
 _MOST_BOXES = 100_000  # truths of a picture
+_MOST_ANCHORS = 10_000
 _LARGEST_JITTER = 0.99  # of a side: more leaves nothing of the picture
 _LARGEST_ZOOM = 10.0
 _KNOWN_ELSEWHERE = (  # tracking and its display: a later version
@@ -81,7 +82,7 @@ class YoloSpec:
     @classmethod
     def parse(cls, options: Options) -> Self:
         classes = options.integer("classes", 20, at_least=1, loud=True)
-        num = options.integer("num", 1, at_least=1, loud=True)
+        num = options.integer("num", 1, at_least=1, at_most=_MOST_ANCHORS, loud=True)
         mask = options.integers("mask") or tuple(range(num))
         strangers = [index for index in mask if not 0 <= index < num]
         if strangers:
@@ -99,11 +100,13 @@ class YoloSpec:
         truth_thresh = options.real("truth_thresh", 1.0, loud=True)
         loss_word = options.text("iou_loss", "mse")
         if loss_word not in LOSSES:
-            options.notes.append(f"{options.where} iou_loss={loss_word} is unknown: iou is used, as in darknet.")
+            options.notes.append(
+                f"{options.at('iou_loss')} iou_loss={loss_word} is unknown: iou is used, as in darknet."
+            )
         max_delta = options.real("max_delta", sys.float_info.max, above=0.0)
         for key in _KNOWN_ELSEWHERE.split():
             if options.has(key):
-                options.notes.append(f"{options.where} {key} has no effect in this version of darkpy.")
+                options.notes.append(f"{options.at(key)} {key} has no effect in this version of darkpy.")
         rules = YoloRules(
             classes=classes,
             anchors=anchors,
@@ -129,7 +132,9 @@ class YoloSpec:
         )
         kind = options.text("nms_kind", "default")
         if kind not in NMS_KINDS:
-            options.notes.append(f"{options.where} nms_kind={kind} is unknown: default is used, as in darknet.")
+            options.notes.append(
+                f"{options.at('nms_kind')} nms_kind={kind} is unknown: default is used, as in darknet."
+            )
         return cls(
             where=options.where,
             rules=rules,
@@ -146,7 +151,8 @@ class YoloSpec:
         needed = masks * (5 + classes)
         if inputs[0].channels != needed:
             noun = "class" if classes == 1 else "classes"
-            raise WrongChannels(needed, f"{masks} mask{'s' if masks > 1 else ''} x ({classes} {noun} + 5)")
+            reason = f"{masks} mask{'s' if masks > 1 else ''} x ({classes} {noun} + 5)"
+            raise WrongChannels(needed, reason, found=inputs[0].channels)
         return inputs[0]
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
@@ -187,7 +193,7 @@ def _anchors(options: Options, num: int) -> tuple[tuple[float, float], ...]:
     values = list(options.reals("anchors") or ())
     if len(values) < 2 * num:
         options.notes.append(
-            f"{options.where} anchors has {len(values)} numbers, but num={num} needs {2 * num}: "
+            f"{options.at('anchors')} anchors has {len(values)} numbers, but num={num} needs {2 * num}: "
             "the missing ones count as 0.5."
         )
         values += [0.5] * (2 * num - len(values))

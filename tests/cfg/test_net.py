@@ -74,7 +74,7 @@ def test_a10_a12_steps_and_scales() -> None:
 def test_policy_steps_needs_both_lists(line: str, missing: str) -> None:
     """Case A07."""
     with pytest.raises(
-        CfgError, match=rf"^x\.cfg:1: \[net\] policy=steps: STEPS policy .* but {missing} is missing\. Add"
+        CfgError, match=rf"^x\.cfg:5: \[net\] policy=steps: STEPS policy .* but {missing} is missing\. Add"
     ):
         parse("policy=steps", line)
 

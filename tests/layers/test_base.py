@@ -28,7 +28,7 @@ def test_windows_are_counted_with_a_division_towards_zero(length: int, padding: 
 
 
 def test_wrong_channels_carry_number_and_reason() -> None:
-    misfit = WrongChannels(18, "3 masks x (1 class + 5)")
+    misfit = WrongChannels(18, "3 masks x (1 class + 5)", found=255)
     assert (misfit.needed, misfit.reason, str(misfit)) == (
         18,
         "3 masks x (1 class + 5)",

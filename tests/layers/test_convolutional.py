@@ -215,7 +215,7 @@ def test_options_without_effect_are_named() -> None:
         "convolutional", {"filters": 1, "size": 1, "stride": 1, "activation": "linear", "dot": 1}
     )
     ConvolutionalSpec.parse(options)
-    assert options.notes == ["x.cfg:10: [convolutional] dot has no effect in this version of darkpy."]
+    assert options.notes == ["x.cfg:15: [convolutional] dot has no effect in this version of darkpy."]
 
 
 @pytest.mark.parametrize("key", ["xnor", "binary", "antialiasing", "assisted_excitation", "rotate", "flipped"])

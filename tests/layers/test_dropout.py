@@ -83,8 +83,8 @@ def test_dropblock_is_said_to_be_plain() -> None:
     type(sections.spec("dropout", {})).parse(options)
     assert options.notes == [
         "probability: Using default '0.200000'",
-        "x.cfg:10: [dropout] dropblock acts as plain dropout in this version of darkpy.",
-        "x.cfg:10: [dropout] dropblock_size_abs acts as plain dropout in this version of darkpy.",
+        "x.cfg:11: [dropout] dropblock acts as plain dropout in this version of darkpy.",
+        "x.cfg:12: [dropout] dropblock_size_abs acts as plain dropout in this version of darkpy.",
     ]
 
 

@@ -72,7 +72,7 @@ def test_what_the_loader_needs_is_read() -> None:
 def test_missing_anchors_count_as_a_half_and_that_is_said() -> None:
     made = spec(anchors="10,14,23")
     assert made.rules.anchors == ((10.0, 14.0), (23.0, 0.5), (0.5, 0.5))
-    line = "x.cfg:10: [yolo] anchors has 3 numbers, but num=3 needs 6: the missing ones count as 0.5."
+    line = "x.cfg:14: [yolo] anchors has 3 numbers, but num=3 needs 6: the missing ones count as 0.5."
     assert notes(anchors="10,14,23") == [line]
 
 
@@ -82,19 +82,19 @@ def test_anchors_beyond_num_are_not_read() -> None:
 
 def test_an_unknown_loss_is_iou_and_that_is_said() -> None:
     assert spec(iou_loss="eiou").rules.iou_loss == "iou"
-    assert notes(iou_loss="eiou") == ["x.cfg:10: [yolo] iou_loss=eiou is unknown: iou is used, as in darknet."]
+    assert notes(iou_loss="eiou") == ["x.cfg:18: [yolo] iou_loss=eiou is unknown: iou is used, as in darknet."]
 
 
 def test_an_unknown_nms_is_the_default_and_that_is_said() -> None:
     assert spec(nms_kind="softnms", beta_nms=0.3).nms_rule == NmsRule("default", 0.3)
     assert notes(nms_kind="softnms") == [
-        "x.cfg:10: [yolo] nms_kind=softnms is unknown: default is used, as in darknet."
+        "x.cfg:18: [yolo] nms_kind=softnms is unknown: default is used, as in darknet."
     ]
 
 
 @pytest.mark.parametrize("key", ["embedding_layer", "track_history_size", "sim_thresh", "track_ciou_norm"])
 def test_keys_of_tracking_have_no_effect_and_that_is_said(key: str) -> None:
-    assert notes(**{key: 1}) == [f"x.cfg:10: [yolo] {key} has no effect in this version of darkpy."]
+    assert notes(**{key: 1}) == [f"x.cfg:18: [yolo] {key} has no effect in this version of darkpy."]
 
 
 def test_rare_classes_count_more() -> None:
@@ -242,6 +242,7 @@ def test_the_loss_follows_the_network_size() -> None:
         ({"resize": 20}, r"resize=20: must be at most 10"),
         ({"random": 30}, r"random=30: must be at most 10"),
         ({"max": 100000000}, r"max=100000000: must be at most 100000"),
+        ({"num": 2000000000}, r"num=2000000000: must be at most 10000"),
         ({"anchors": "10,14, 23,-27, 37,58"}, r"-27 is no size. Write widths and heights above 0"),
     ],
 )
