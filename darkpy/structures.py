@@ -15,6 +15,7 @@ class Problem:
     kind: str  # "image" (unreadable), "label" (missing), "truth" (a bad record), "note"
     path: str  # the picture or label file
     message: str  # one whole line
+    code: str = ""  # names the rule that a bad record breaks: "class-id"
 
 
 @dataclass(frozen=True, slots=True)

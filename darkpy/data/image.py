@@ -21,7 +21,7 @@ Integers = npt.NDArray[np.int64]
 
 _JPEG_START = b"\xff\xd8"
 _JPEG_SCAN = b"\xff\xda"
-_JPEG_END = b"\xff\xd9"
+JPEG_END = b"\xff\xd9"
 _LARGEST_SHORT = 32767  # OpenCV's coordinates of 16 bits
 _UNIT = np.float32(1) / np.float32(255)  # darknet multiplies by the inverse; dividing gives a sum 1e-8 lower
 _GREY = 0.5  # what letterboxing fills with
@@ -80,8 +80,8 @@ def read_picture(path: str, *, channels: int) -> Picture:
         ) from error
     if not raw:
         raise DataError(f"Cannot load image {path}: the file is empty, 0 bytes. Replace it, or take it off the list.")
-    cut_off = _is_cut_off(raw)
-    pixels = _decode(raw + _JPEG_END if cut_off else raw, channels)  # the end mark makes OpenCV keep what there is
+    cut_off = is_cut_off(raw)
+    pixels = _decode(raw + JPEG_END if cut_off else raw, channels)  # the end mark makes OpenCV keep what there is
     if pixels is None:
         raise DataError(
             f"Cannot load image {path}: not a picture that OpenCV reads. Replace it, or take it off the list."
@@ -90,11 +90,11 @@ def read_picture(path: str, *, channels: int) -> Picture:
     return Picture(pixels, Problem("note", path, note) if cut_off else None)
 
 
-def _is_cut_off(raw: bytes) -> bool:
+def is_cut_off(raw: bytes) -> bool:
     """Return whether a JPEG has no end mark behind its last scan (a thumbnail in its head may have one)."""
-    if not raw.startswith(_JPEG_START) or raw.endswith(_JPEG_END):
+    if not raw.startswith(_JPEG_START) or raw.endswith(JPEG_END):
         return False
-    return raw.rfind(_JPEG_END) < raw.rfind(_JPEG_SCAN)
+    return raw.rfind(JPEG_END) < raw.rfind(_JPEG_SCAN)
 
 
 def _decode(raw: bytes, channels: int) -> Bytes | None:

@@ -61,7 +61,8 @@ def parse_labels(text: str, *, path: str, classes: int) -> Labels:
     for rule in () if _is_plain(table, classes) else _rules(table, classes):
         for row in np.flatnonzero(rule.broken & (fate == 0)):
             fate[row] = rule.fate
-            problems.append(Problem("truth", path, f"{path}:{numbers[row]}: {rule.complain(*table[row])}"))
+            text = f"{path}:{numbers[row]}: {rule.complain(*table[row])}"
+            problems.append(Problem("truth", path, text, rule.code))
     ids = table[np.abs(table[:, 0]) <= _LARGEST, 0].astype(np.int64)
     truths = table[:, _BOX_FIRST].clip(-_LARGEST, _LARGEST).astype(np.float32)
     return Labels(truths[fate == 0], numbers[fate == 0], tuple(problems), False, truths[fate == 1], ids)
@@ -83,7 +84,7 @@ def _is_plain(table: Table, classes: int) -> bool:
 
 def _missing(path: str, error: Exception) -> Labels:
     why = "not found" if isinstance(error, FileNotFoundError) else getattr(error, "strerror", None) or str(error)
-    other = _in_labels_folder(path)
+    other = in_labels_folder(path)
     mend = (
         f"{other} exists, but darknet looks beside the picture: move it, or name the folder JPEGImages."
         if other
@@ -94,10 +95,10 @@ def _missing(path: str, error: Exception) -> Labels:
         f"so the picture counts as one without objects. {mend}"
     )
     nothing, no_lines = np.zeros((0, _COLUMNS), np.float32), np.zeros(0, np.int64)
-    return Labels(nothing, no_lines, (Problem("label", path, message),), True, nothing, no_lines)
+    return Labels(nothing, no_lines, (Problem("label", path, message, "label-missing"),), True, nothing, no_lines)
 
 
-def _in_labels_folder(path: str) -> str | None:
+def in_labels_folder(path: str) -> str | None:
     """Return ``/d/labels/1.txt`` for ``/d/images/1.txt`` if there is such a file."""
     for images, labels in (("/images/", "/labels/"), ("\\images\\", "\\labels\\")):
         before, found, after = path.rpartition(images)
@@ -128,14 +129,14 @@ def _numbers_line_by_line(
     for number, words in fields:
         row = _record(words)
         if isinstance(row, str):
-            problems.append(Problem("truth", path, f"{path}:{number}: Wrong annotation: {row}"))
+            problems.append(Problem("truth", path, f"{path}:{number}: Wrong annotation: {row}", "record"))
         else:
             rows.append(row)
             numbers.append(number)
     six = next((number for number, words in fields if len(words) == _COLUMNS + 1), None)
     if six is not None:
         note = "6 columns, but a record has 5: class x y width height. The sixth is not used; remove it."
-        problems.append(Problem("note", path, f"{path}:{six}: {note}"))
+        problems.append(Problem("note", path, f"{path}:{six}: {note}", "six-columns"))
     return np.array(rows, dtype=np.float64).reshape(-1, _COLUMNS), np.array(numbers, dtype=np.int64), problems
 
 
@@ -154,6 +155,7 @@ def _record(words: Sequence[str]) -> list[float] | str:
 class _Rule:
     broken: npt.NDArray[np.bool_]  # (N,)
     fate: int  # 1 outside, 2 unusable
+    code: str
     complain: Callable[..., str]  # of class, x, y, w, h
 
 
@@ -163,20 +165,21 @@ def _rules(table: Table, classes: int) -> tuple[_Rule, ...]:
     far = np.maximum.reduce([np.abs(x), np.abs(y), np.abs(w), np.abs(h)]) > _FARTHEST
     beside = (x + w / 2 < 0) | (x - w / 2 > 1) | (y + h / 2 < 0) | (y - h / 2 > 1)
     return (
-        _Rule(np.isfinite(table).sum(axis=1) < _COLUMNS, 2, _not_finite),
-        _Rule(np.trunc(identity) != identity, 2, _fractional_class),
+        _Rule(np.isfinite(table).sum(axis=1) < _COLUMNS, 2, "not-finite", _not_finite),
+        _Rule(np.trunc(identity) != identity, 2, "class-id", _fractional_class),
         _Rule(
             (identity < 0) | (identity >= classes),
             2,
+            "class-id",
             lambda c, *_: (
                 f"Wrong annotation: class_id = {c:.0f}. But class_id should be [from 0 to {classes - 1}]. "
                 "The record is left out; mend the number, or raise classes."
             ),
         ),
-        _Rule(far, 1, _in_pixels),
-        _Rule((w <= 0) | (h <= 0), 1, _without_size),
-        _Rule((x == 0) & (y == 0), 1, _at_origin),
-        _Rule(beside, 1, _beside_picture),
+        _Rule(far, 1, "not-normalised", _in_pixels),
+        _Rule((w <= 0) | (h <= 0), 1, "box-without-size", _without_size),
+        _Rule((x == 0) & (y == 0), 1, "box-at-origin", _at_origin),
+        _Rule(beside, 1, "box-outside", _beside_picture),
     )
 
 
@@ -261,5 +264,5 @@ def check_ids(labels: Iterable[Labels], *, classes: int, example: str) -> tuple[
         )
     if low == 1 and high == classes:
         note = f"{span}; ids start at 0, so {classes} is left out. Subtract 1 from every id if they count from 1."
-        return (Problem("note", example, f"{example} and others: {note}"),)
+        return (Problem("note", example, f"{example} and others: {note}", "ids-from-one"),)
     return ()

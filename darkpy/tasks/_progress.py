@@ -4,11 +4,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from tqdm import tqdm
 
 from darkpy.structures import EvaluationBatch, Problem
+
+T = TypeVar("T")
 
 _LINE_EVERY_S = 10.0
 _SHOWN = 10  # labels that are named one by one
@@ -29,13 +31,25 @@ def with_progress(
         stream: Where to, stderr by default.
         clock: Seconds from any start.
     """
-    stream = stream or sys.stderr
+    yield from _counted(batches, total, lambda batch: len(batch.paths), stream=stream or sys.stderr, clock=clock)
+
+
+def items_with_progress(
+    items: Iterable[T], total: int, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+) -> Iterator[T]:
+    """Yield the items, one for each picture, as ``with_progress`` does with batches."""
+    yield from _counted(items, total, lambda _: 1, stream=stream or sys.stderr, clock=clock)
+
+
+def _counted(
+    items: Iterable[T], total: int, count: Callable[[T], int], *, stream: TextIO, clock: Callable[[], float]
+) -> Iterator[T]:
     done, told = 0, clock()
     with tqdm(total=total, unit="img", disable=not stream.isatty(), file=stream, leave=False) as bar:
-        for batch in batches:
-            yield batch
-            done += len(batch.paths)
-            bar.update(len(batch.paths))
+        for item in items:
+            yield item
+            done += count(item)
+            bar.update(count(item))
             if bar.disable and clock() - told >= _LINE_EVERY_S:
                 told = clock()
                 print(f"{done} of {total} images", file=stream, flush=True)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from darkpy.structures import EvaluationBatch, Problem
-from darkpy.tasks._progress import ProblemLog, with_progress
+from darkpy.tasks._progress import ProblemLog, items_with_progress, with_progress
 
 
 def batch(count: int) -> EvaluationBatch:
@@ -50,3 +50,10 @@ def test_problems_are_named_then_counted(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_nothing_wrong_needs_no_summary() -> None:
     assert ProblemLog().summary() == []
+
+
+def test_single_items_count_one_each() -> None:
+    stream = io.StringIO()
+    clock = iter([0.0, 4.0, 11.0, 11.0])
+    assert list(items_with_progress("abc", 3, stream=stream, clock=lambda: next(clock, 12.0))) == ["a", "b", "c"]
+    assert stream.getvalue() == "2 of 3 images\n"

@@ -1,0 +1,194 @@
+"""The whole check of a data set: what to read, and what follows from what was read. It changes no file.
+
+How bad a finding is: an error stops a run or spoils it (a picture that is not there, a class number out of range, boxes
+in pixels); a warning costs quality, or makes darknet itself stumble where darkpy does not (no label file, an object
+labelled twice, a byte-order mark, a picture in both lists); a note is a fact (CRLF, grey among colour, a thin box).
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from darkpy.blueprint import read_blueprint
+from darkpy.cfg.datafile import DataFile
+from darkpy.cfg.shipped import locate
+from darkpy.cfg.text import read_lines
+from darkpy.checks.data_advice import NetworkFacts, advise, network_diagnostics, network_facts
+from darkpy.checks.data_boxes import box_diagnostics
+from darkpy.checks.data_labels import ClassNames, class_counts, class_diagnostics, label_diagnostics
+from darkpy.checks.data_lists import (
+    ImageList,
+    case_diagnostics,
+    entry_diagnostics,
+    overlap_diagnostics,
+    read_list,
+    text_diagnostics,
+)
+from darkpy.checks.data_pictures import picture_diagnostics
+from darkpy.checks.data_reading import Sample
+from darkpy.checks.data_set import DataSet, assemble, different_pictures
+from darkpy.checks.data_summary import summarise
+from darkpy.checks.datafile import check_datafile
+from darkpy.diagnostics import Diagnostic, Severity, from_message
+from darkpy.errors import CfgError
+from darkpy.report.data_report import DataSummary
+
+_MOST_CLASSES = 100_000  # more are a typing error, and a table of them fills the memory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What the text files say: which pictures to read."""
+
+    path: str  # the .data file
+    data: DataFile | None  # None: it cannot be read
+    network: NetworkFacts | None
+    lists: tuple[ImageList, ...]
+    names: ClassNames
+    classes: int | None  # None: nothing says how many
+    pictures: dict[str, str]  # path of each different picture, by its identity
+    found: tuple[Diagnostic, ...]
+
+    @property
+    def classes_bound(self) -> int:
+        """Number of classes that a label may have."""
+        return _MOST_CLASSES if self.classes is None else min(self.classes, _MOST_CLASSES)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What the check found."""
+
+    summary: DataSummary | None  # None: there is nothing to read
+    data: DataSet | None
+    names: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def plan_check(obj: Path, net: Path | None) -> Plan:
+    """Read the .data file, the network's file, the lists and the names.
+
+    Args:
+        obj: The .data file.
+        net: The network's file, or None.
+    """
+    network, found = _network(net) if net is not None else (None, [])
+    data, of_data = check_datafile(
+        locate(obj)[0], classes=network.classes if network else None, cfg=network.path if network else None
+    )
+    found += of_data
+    if data is None:
+        return _nothing_to_read(obj, found)
+    of_text = list(text_diagnostics(data.path.read_bytes(), str(data.path)))
+    if any(one.code == "binary" for one in of_text):
+        return _nothing_to_read(obj, of_text)  # what was found in it means nothing
+    found += of_text
+    lists = tuple(_lists(data))
+    for listed in lists:
+        found += [*listed.found, *entry_diagnostics(listed), *case_diagnostics(listed)]
+    by_key = {listed.key: listed for listed in lists}
+    if {"train", "valid"} <= by_key.keys():
+        place = (str(data.path), data.values["valid"][1])
+        found += overlap_diagnostics(by_key["train"], by_key["valid"], data=place)
+    found += _difficult(data, by_key.get("valid"))
+    names, of_names = _names(data)
+    found += of_names
+    classes = _classes(data, network, names)
+    return Plan(str(data.path), data, network, lists, names, classes, different_pictures(lists), tuple(found))
+
+
+def finish_check(plan: Plan, samples: Sequence[Sample]) -> Outcome:
+    """Return what follows from the plan and what was read of its pictures, in their order."""
+    if plan.data is None or not plan.pictures:
+        return Outcome(None, None, (), plan.found)
+    data = assemble(plan.lists, tuple(plan.pictures), samples)
+    known = plan.names.names[: plan.classes_bound]
+    classes = max(len(known), int(data.boxes.classes.max(initial=-1)) + 1)  # those with a name or a box
+    names = _padded(plan.names, classes)
+    counts = class_counts(data, classes)
+    network = plan.network
+    grid = network.grid if network else None
+    advice = advise(data, network, generator=np.random.default_rng(0))
+    found = [*plan.found]
+    found += picture_diagnostics(data, channels=network.channels if network else 3, data_folder=plan.data.path.parent)
+    found += label_diagnostics(data, classes=plan.classes_bound)
+    if not any(one.code == "all-class-ids" for one in found):
+        found += class_diagnostics(data, names, counts[0])
+    found += box_diagnostics(data, grid)
+    if network is not None:
+        found += network_diagnostics(data, network, advice)
+    summary = summarise(
+        data, names, counts, path=plan.path, cfg=network.path if network else None, grid=grid, advice=advice
+    )
+    return Outcome(summary, data, names.names, tuple(found))
+
+
+def _nothing_to_read(obj: Path, found: Sequence[Diagnostic]) -> Plan:
+    return Plan(str(obj), None, None, (), ClassNames(str(obj), (), ()), None, {}, tuple(found))
+
+
+def _network(net: Path) -> tuple[NetworkFacts | None, list[Diagnostic]]:
+    try:
+        return network_facts(read_blueprint(locate(net)[0]), str(net)), []
+    except CfgError as error:
+        return None, [from_message(str(error), severity=Severity.ERROR, code="cfg", path=str(net))]
+
+
+def _lists(data: DataFile) -> Iterator[ImageList]:
+    for key in ("train", "valid"):
+        path = data.file(key)
+        if path is not None and os.path.isfile(path):  # else check_datafile says so
+            yield read_list(path, key=key)
+
+
+def _difficult(data: DataFile, valid: ImageList | None) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the list whose labels are the difficult objects of mAP."""
+    path = data.file("difficult")
+    if path is None or not os.path.isfile(path):
+        return
+    difficult = read_list(path, key="difficult")
+    yield from difficult.found
+    if valid is not None and difficult.entries and len(difficult.entries) != len(valid.entries):
+        message = (
+            f"{len(difficult.entries)} pictures, but {len(valid.entries)} in {valid.path}: map needs one line for each "
+            "line of the valid list, in the same order."
+        )
+        yield Diagnostic(Severity.ERROR, "difficult", difficult.path, None, message)
+
+
+def _names(data: DataFile) -> tuple[ClassNames, list[Diagnostic]]:
+    given = data.file("names")
+    if given is None or not os.path.isfile(locate(given)[0]):
+        return ClassNames(str(data.path), (), ()), []
+    path = locate(given)[0]
+    try:
+        lines = read_lines(path)
+    except CfgError as error:
+        found = from_message(str(error), severity=Severity.ERROR, code="unreadable", path=str(path))
+        return ClassNames(str(data.path), (), ()), [found]
+    rows = [(number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip()]
+    names = ClassNames(str(path), tuple(name for _, name in rows), tuple(number for number, _ in rows))
+    return names, list(text_diagnostics(path.read_bytes(), str(path)))
+
+
+def _classes(data: DataFile, network: NetworkFacts | None, names: ClassNames) -> int | None:
+    """Return the number of classes: the network's, else the .data file's, else that of the names."""
+    try:
+        told = data.integer("classes")
+    except CfgError:
+        told = None  # said already
+    of_network = network.classes if network else None
+    return of_network or told or len(names.names) or None
+
+
+def _padded(names: ClassNames, classes: int) -> ClassNames:
+    """Return one name for each class."""
+    missing = range(len(names.names), classes)
+    return ClassNames(
+        names.path,
+        (*names.names[:classes], *(f"class {index}" for index in missing)),
+        (*names.lines[:classes], *(None for _ in missing)),
+    )
