@@ -61,7 +61,9 @@ OPTIONS = (
     DarknetOption(
         "-out", FILE, None, "test valid", "test: JSON file of all detections; valid: what its files' names begin with."
     ),
-    DarknetOption("-dont_show", None, False, "train test", "Open no window.", darknet_uses="test train demo"),
+    DarknetOption(
+        "-dont_show", None, False, "train test calc_anchors", "Open no window.", darknet_uses="test train demo"
+    ),
     DarknetOption("-benchmark", None, False, "", "Time one frame over and over.", darknet_uses="demo"),
     DarknetOption("-benchmark_layers", None, False, "", "Time each layer.", darknet_uses="test train demo"),
     DarknetOption("-map", None, False, "train", "Measure the mAP on the valid list while training.", "measure_map"),
@@ -92,10 +94,10 @@ OPTIONS = (
     DarknetOption("-dontdraw_bbox", None, False, "", "Draw no boxes.", darknet_uses="demo"),
     DarknetOption("-time_limit_sec", NOT_NEGATIVE, 0, "", "Stop after so many seconds.", darknet_uses="demo"),
     DarknetOption("-http_post_host", click.STRING, None, "", "Host that gets the detections.", darknet_uses="demo"),
-    DarknetOption("-num_of_clusters", POSITIVE, 5, "", "Number of anchors.", darknet_uses="calc_anchors"),
-    DarknetOption("-width", ANY_INTEGER, -1, "", "Network width, in pixels.", darknet_uses="calc_anchors"),
-    DarknetOption("-height", ANY_INTEGER, -1, "", "Network height, in pixels.", darknet_uses="calc_anchors"),
-    DarknetOption("-show", None, False, "", "Draw the cloud of boxes.", darknet_uses="calc_anchors"),
+    DarknetOption("-num_of_clusters", POSITIVE, 5, "calc_anchors", "Number of anchors."),
+    DarknetOption("-width", ANY_INTEGER, -1, "calc_anchors", "Network width, in pixels."),
+    DarknetOption("-height", ANY_INTEGER, -1, "calc_anchors", "Network height, in pixels."),
+    DarknetOption("-show", None, False, "calc_anchors", "Draw the cloud of boxes and anchors as cloud.png."),
     DarknetOption(
         "-i",
         click.IntRange(min=-1),
@@ -130,7 +132,7 @@ OWN = (
         "-save_every", POSITIVE, None, "train", "Iterations between two _last.weights (default: savelast, 100)."
     ),
     DarknetOption("-map_every", POSITIVE, None, "train", "Iterations between two mAPs, in place of -mAP_epochs."),
-    DarknetOption("-seed", SEED, None, "train test", "Repeat a run: the same weights, order and augmentation."),
+    DarknetOption("-seed", SEED, None, "train test calc_anchors", "Repeat a run: the same random choices."),
 )
 
 
@@ -141,6 +143,40 @@ class WordOption(click.Option):
         """Return the name with its value, and the help."""
         record = super().get_help_record(ctx)
         return record and (record[0].replace(f", -{self.opts[0]}", ""), record[1])
+
+
+def word(
+    name: str,
+    kind: click.ParamType | None = None,
+    *,
+    keyword: str = "",
+    default: Any = None,
+    required: bool = False,
+    help: str,
+) -> Callable[[F], F]:
+    """Return a decorator that declares one option of a command of darkpy's own, with one dash or two.
+
+    Args:
+        name: With one dash.
+        kind: Of its value; None for a flag.
+        keyword: The Python parameter; default: the name without dash.
+        default: Of the value.
+        required: Whether it must be there.
+        help: Its line of ``--help``.
+    """
+    return click.option(
+        name,
+        f"-{name}",
+        keyword or name.strip("-"),
+        cls=WordOption,
+        metavar="N" if isinstance(kind, click.IntRange) else None,
+        type=kind,
+        is_flag=kind is None,
+        show_default=default is not None,
+        required=required,
+        **({} if required else {"default": False if kind is None else default}),  # a None would count as given
+        help=help,
+    )
 
 
 def detector_options(command: str) -> Callable[[F], F]:
@@ -159,7 +195,8 @@ def detector_options(command: str) -> Callable[[F], F]:
 
 def _declare(option: DarknetOption, command: str) -> Callable[[F], F]:
     used = command in option.used_by.split()
-    integer = isinstance(option.type, click.IntRange)
+    integer = isinstance(option.type, type(click.INT))
+    says_nothing = option.default in (None, -1) or option.keyword == "gpu_index"
     return click.option(
         option.name,
         f"-{option.name}",
@@ -169,7 +206,7 @@ def _declare(option: DarknetOption, command: str) -> Callable[[F], F]:
         type=option.type,
         is_flag=option.type is None,
         default=None if option.keyword == "gpu_index" else option.default,
-        show_default=option.type is not None and option.default is not None and option.keyword != "gpu_index",
+        show_default=option.type is not None and not says_nothing,
         help=option.help,
         hidden=not used,
         expose_value=used,

@@ -97,7 +97,7 @@ GPU_LIST = GpuList()
 DEVICE = Device()
 WEIGHTS = WeightsFile()
 FILE = click.Path(path_type=Path)
-ANY_INTEGER = click.IntRange()
+ANY_INTEGER = click.INT
 NOT_NEGATIVE = click.IntRange(min=0)
 SEED = click.IntRange(0, 2**63 - 1)
 POSITIVE = click.IntRange(min=1)

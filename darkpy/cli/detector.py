@@ -1,4 +1,4 @@
-"""``darkpy detector train | test | map | valid | recall``: darknet's commands.
+"""``darkpy detector train | test | map | valid | recall | calc_anchors``: darknet's commands.
 
 Source: darknet src/detector.c, run_detector.
 """
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from darkpy import __version__
 from darkpy.cfg.shipped import locate
 from darkpy.cfg.text import unreadable
 from darkpy.cli._darknet import DarknetGroup, darknet_settings
 from darkpy.cli._openmp import let_idle_threads_sleep
-from darkpy.cli._options import detector_options
+from darkpy.cli._options import detector_options, word
 from darkpy.cli._types import FILE, WEIGHTS
 from darkpy.errors import CfgError, WeightsError
 
@@ -25,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class DetectorGroup(DarknetGroup):
     """The commands of ``detector``."""
 
-    absent = ("calc_anchors", "demo", "draw")
+    absent = ("demo", "draw")
 
 
 @click.group(cls=DetectorGroup, context_settings=darknet_settings())
@@ -106,7 +107,32 @@ def recall(data: Path, cfg: Path, weights: Path | None, **options: Any) -> int:
     return task(data, cfg, weights, **_placed(options))
 
 
-def begin(command: str, data: Path, cfg: Path, weights: Path | None, *, gpus: Sequence[int] | None = None) -> None:
+@detector.command("calc_anchors")
+@click.argument("data", type=FILE)
+@click.argument("cfg", type=FILE, required=False)
+@detector_options("calc_anchors")
+@word("-genetic", help="Go on from k-means by mutations that raise the average IoU.")
+@word("-cfg", FILE, keyword="net", help="A network: write a copy of it with these anchors, masks and this size.")
+@word("-o", FILE, keyword="new_cfg", help="The copy (default: NAME-anchors.cfg here).")
+@word("-force", help="Overwrite the copy if it exists.")
+@click.pass_context
+def calc_anchors(ctx: click.Context, /, data: Path, cfg: Path | None, **options: Any) -> int:
+    """Calculate anchors that fit the labels of the train list of DATA.
+
+    Prints them, and writes anchors.txt and counters_per_class.txt here. -width and -height are needed; a missing one is
+    taken from -cfg, or from CFG, which has no other effect.
+    """
+    begin("calc_anchors", data, cfg or options["net"], None)
+    if options["net"] is not None and ctx.get_parameter_source("num_of_clusters") is not ParameterSource.COMMANDLINE:
+        options["num_of_clusters"] = None
+    from darkpy.tasks.calc_anchors import calc_anchors as task
+
+    return task(data, cfg, **options)
+
+
+def begin(
+    command: str, data: Path, cfg: Path | None, weights: Path | None, *, gpus: Sequence[int] | None = None
+) -> None:
     """Check that the files are there, and say that work begins, before seconds go into importing PyTorch.
 
     A list of GPUs is echoed on stdout, as darknet does.
@@ -116,7 +142,7 @@ def begin(command: str, data: Path, cfg: Path, weights: Path | None, *, gpus: Se
         WeightsError: If the weights file is missing.
     """
     for path in (data, cfg):
-        if not locate(path)[0].exists():
+        if path is not None and not locate(path)[0].exists():
             raise CfgError(unreadable(path, FileNotFoundError()))
     if weights is not None and not weights.exists():
         raise WeightsError(unreadable(weights, FileNotFoundError()))

@@ -9,6 +9,8 @@ import click
 
 from darkpy import __version__
 from darkpy.cli._darknet import DarknetGroup, darknet_settings
+from darkpy.cli.cfg import cfg
+from darkpy.cli.data import data
 from darkpy.cli.detector import detector
 from darkpy.errors import DarkpyError, SetupError
 
@@ -30,13 +32,14 @@ class DarkpyGroup(DarknetGroup):
 @click.group(cls=DarkpyGroup, context_settings=darknet_settings())
 @click.version_option(__version__, "-version", "--version", prog_name="darkpy", message="%(prog)s %(version)s")
 def darkpy() -> None:
-    """Train, test and measure YOLO detectors from darknet's files, with darknet's numbers, on PyTorch.
+    """Check, train, test and measure YOLO detectors from darknet's files, with darknet's numbers, on PyTorch.
 
     Options stand anywhere, with one dash or two: darkpy detector -map train obj.data obj.cfg
     """
 
 
-darkpy.add_command(detector)
+for command in (detector, cfg, data):
+    darkpy.add_command(command)
 
 
 def run(words: Sequence[str] | None = None) -> int:

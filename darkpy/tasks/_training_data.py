@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from darkpy.cfg.datafile import DataFile
-from darkpy.cfg.net import NetSpec
+from darkpy.cfg.net import Mixing, NetSpec
 from darkpy.data.bad_lists import BadLists
 from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.index import read_image_list
@@ -28,7 +28,6 @@ SHOW_IMGS_NOTE = (
     "-show_imgs: every training picture is saved here with its boxes, as aug_ITERATION_ROW_SEED.jpg; "
     "no window is opened."
 )
-_MIXUP, _CUTMIX, _MOSAIC, _CUTMIX_MOSAIC = 1, 2, 3, 4  # darknet's modes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,6 @@ def augmentation(network: Network) -> AugmentSpec:
     """Return what the loader does with pictures: [net]'s colours, the last head's geometry."""
     net = network.net
     rule = network.last_head.data_rule
-    mode = _mixing(net)
     return AugmentSpec(
         jitter=rule.jitter,
         resize=rule.resize,
@@ -91,9 +89,9 @@ def augmentation(network: Network) -> AugmentSpec:
         blur=net.blur,
         gaussian_noise=net.gaussian_noise,
         flip=net.flip,
-        mosaic=mode in (_MOSAIC, _CUTMIX_MOSAIC),
+        mosaic=net.mixing in (Mixing.MOSAIC, Mixing.CUTMIX_MOSAIC),
         mosaic_bound=net.mosaic_bound,
-        mixup=mode == _MIXUP,
+        mixup=net.mixing is Mixing.MIXUP,
         letter_box=net.letter_box,
         max_boxes=rule.max_boxes,
         classes=rule.classes,
@@ -102,24 +100,10 @@ def augmentation(network: Network) -> AugmentSpec:
     )
 
 
-def _mixing(net: NetSpec) -> int:
-    """Return how darknet mixes pictures: 0 not, 1 mixup, 2 cutmix, 3 mosaic, 4 both of these."""
-    if net.cutmix:
-        return _CUTMIX_MOSAIC if net.mosaic else _CUTMIX
-    return _MOSAIC if net.mosaic else net.mixup
-
-
-def tell_augmentation(net: NetSpec, cfg: Path) -> None:
-    """Say once which keys of augmentation shut each other out, and what a detector's training makes of them."""
-    mode = _mixing(net)
-    has_mosaic = mode in (_MOSAIC, _CUTMIX_MOSAIC)
-    if mode in (_CUTMIX, _CUTMIX_MOSAIC):
+def refuse_cutmix(net: NetSpec) -> None:
+    """Print darknet's line about cutmix, which detectors are trained without."""
+    if net.mixing in (Mixing.CUTMIX, Mixing.CUTMIX_MOSAIC):
         print("\n cutmix=1 - isn't supported for Detector (use cutmix=1 only for Classifier) ", flush=True)
-        say(f"{cfg}: cutmix is left out: training {'uses mosaic alone' if has_mosaic else 'mixes no pictures'}.")
-    if net.mixup and mode != net.mixup:
-        say(f"{cfg}: mixup={net.mixup} has no effect beside {'mosaic' if net.mosaic else 'cutmix'}=1, as in darknet.")
-    if has_mosaic and net.letter_box:
-        say(f"{cfg}: mosaic=1 with letter_box=1: training uses mosaic without letter_box, mAP keeps letter_box.")
 
 
 def requests(net: NetSpec, plan: Iterator[PlannedIteration]) -> Iterator[Request]:

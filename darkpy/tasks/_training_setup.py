@@ -30,11 +30,6 @@ def check_net(net: NetSpec, cfg: Path) -> None:
         )
     if images < _FEW_IMAGES:
         print(f"\n Warning: You set batch={images} lower than 64! It is recommended to set batch=64 subdivision=64 ")
-    if images != net.batch:
-        say(
-            f"{cfg}: batch={net.batch} is not a multiple of subdivisions={net.subdivisions}: "
-            f"an iteration has {images} images."
-        )
     if net.max_batches == 0:
         raise CfgError(
             f"{cfg}: max_batches=0: nothing to train. Set the number of iterations, such as max_batches=6000."

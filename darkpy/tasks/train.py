@@ -6,15 +6,17 @@ from pathlib import Path
 
 import torch
 
+from darkpy.errors import CfgError
 from darkpy.network import Network
 from darkpy.tasks._claim import base_name, claimed_name
 from darkpy.tasks._classes import open_datafile
 from darkpy.tasks._device import keep_freed_memory, use_device
+from darkpy.tasks._early_checks import tell_further_errors, tell_of_anchors, tell_of_cfg, tell_of_lists
 from darkpy.tasks._folder import writable_folder
 from darkpy.tasks._interrupt import StopRequest
 from darkpy.tasks._network import build_network, open_blueprint, say
 from darkpy.tasks._output import patient_output
-from darkpy.tasks._training_data import SHOW_IMGS_NOTE, read_lists, tell_augmentation, worker_count
+from darkpy.tasks._training_data import SHOW_IMGS_NOTE, read_lists, refuse_cutmix, worker_count
 from darkpy.tasks._training_run import Wishes, begin
 from darkpy.tasks._training_setup import check_net, check_sizes
 
@@ -114,6 +116,8 @@ def _train(
     print(base_name(cfg))
     network = _build(cfg, chosen, seed=wishes.other_seed if wishes.seed is None else wishes.seed)
     lists = read_lists(datafile, network, cfg, with_map=bool(wishes.map_epochs))
+    tell_of_lists(datafile, with_map=bool(wishes.map_epochs))
+    tell_of_anchors(network.blueprint, lists.train)
     folder = writable_folder(datafile, "backup", default="backup", holds="weights")
     with claimed_name(folder, cfg, weights) as name:
         run = begin(datafile, network, lists, weights, folder=folder, name=name, wishes=wishes, stop=stop)
@@ -126,9 +130,14 @@ def _build(cfg: Path, device: torch.device, *, seed: int) -> Network:
     Raises:
         CfgError: If the cfg cannot be used, or cannot train.
     """
-    blueprint = open_blueprint(cfg, inference=False)
+    try:
+        blueprint = open_blueprint(cfg, inference=False)
+    except CfgError as refusal:
+        tell_further_errors(cfg, refusal)
+        raise
+    tell_of_cfg(blueprint)
     check_net(blueprint.net, cfg)
-    tell_augmentation(blueprint.net, cfg)
+    refuse_cutmix(blueprint.net)
     torch.manual_seed(seed)  # initial weights
     network = build_network(blueprint, device)
     network.train()

@@ -21,8 +21,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
             "coco": False},
     "valid": {**DEVICE, "out": None, "workers": None},
     "recall": {**DEVICE, "workers": None},
+    "calc_anchors": {"num_of_clusters": 5, "width": -1, "height": -1, "show": False, "dont_show": False, "seed": None,
+                     "genetic": False, "net": None, "new_cfg": None, "force": False},
 }  # fmt: skip
-FUNCTION = {"train": "train", "test": "test", "map": "measure", "valid": "validate", "recall": "recall"}
+FUNCTION = {"train": "train", "test": "test", "map": "measure", "valid": "validate", "recall": "recall",
+            "calc_anchors": "calc_anchors"}  # fmt: skip
 
 
 class Recorder:
@@ -58,8 +61,8 @@ def tasks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Recorder]:
 @pytest.mark.parametrize("command", sorted(DEFAULTS))
 def test_defaults_reach_the_task_and_its_status_comes_back(command: str, tasks: dict[str, Recorder]) -> None:
     assert run(f"detector {command} a.data a.cfg".split()) == 7
-    image = (None,) if command == "test" else ()
-    assert tasks[command].files == (Path("a.data"), Path("a.cfg"), None, *image)
+    more = {"test": (None, None), "calc_anchors": ()}.get(command, (None,))  # weights, image
+    assert tasks[command].files == (Path("a.data"), Path("a.cfg"), *more)
     assert tasks[command].options == DEFAULTS[command]
 
 
@@ -83,6 +86,28 @@ def test_values_reach_the_task(tasks: dict[str, Recorder]) -> None:
         "iou_threshold": 0.6,
         "dont_show": True, "seed": 5, "threads": 2, "workers": 0, "device": "cuda:1", "chart": Path("old.png"),
     }  # fmt: skip
+
+
+def test_calc_anchors_needs_no_cfg(tasks: dict[str, Recorder]) -> None:
+    line = "detector calc_anchors a.data -num_of_clusters 9 -width 416 -height 320 -show -genetic -seed 3"
+    assert run(line.split()) == 7
+    assert tasks["calc_anchors"].files == (Path("a.data"), None)
+    assert tasks["calc_anchors"].options == {
+        **DEFAULTS["calc_anchors"], "num_of_clusters": 9, "width": 416, "height": 320, "show": True, "genetic": True,
+        "seed": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "clusters"), [("", None), ("-num_of_clusters 5", 5)])
+def test_calc_anchors_takes_the_number_of_a_cfg_that_it_copies(
+    words: str, clusters: int | None, tasks: dict[str, Recorder], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"detector calc_anchors a.data -cfg a.cfg -o b.cfg -force {words}".split()) == 7
+    assert tasks["calc_anchors"].options == {
+        **DEFAULTS["calc_anchors"], "num_of_clusters": clusters, "net": Path("a.cfg"),
+        "new_cfg": Path("b.cfg"), "force": True,
+    }  # fmt: skip
+    assert "Note" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -118,6 +143,11 @@ def test_c22_a_data_file_with_txt_behind_it_is_suggested(folder: Path, capsys: p
     assert run("detector train obj.data a.cfg".split()) == 1
     error = capsys.readouterr().err
     assert error == "Error: Couldn't open file: obj.data: not found. Did you mean obj.data.txt?\n"
+
+
+def test_a_missing_cfg_to_copy_is_said_before_anything_slow(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("detector calc_anchors a.data -cfg b.cfg".split()) == 1
+    assert "Error: Couldn't open file: b.cfg: not found." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", ["a.data b.cfg", "a.data a.cfg b.weights"])
@@ -169,6 +199,8 @@ def test_gpus_are_echoed_and_all_else_stays_off_stdout(
         ("train", "-mjpeg_port 8090", "-mjpeg_port has no effect in this version of darkpy."),
         ("valid", "-thresh 0.5", "-thresh has no effect on 'detector valid'."),
         ("recall", "-ext_output", "-ext_output has no effect on 'detector recall'."),
+        ("calc_anchors", "-thresh 0.5", "-thresh has no effect on 'detector calc_anchors'."),
+        ("train", "-width 416", "-width has no effect on 'detector train'."),
         ("train", "-nogpu", "-nogpu has no effect on 'detector train': write -device cpu."),
     ],
 )
@@ -192,6 +224,8 @@ def test_options_that_are_not_given_are_not_announced(
         ("detector train a.data", "Missing argument 'CFG'."),
         ("detector map a.data a.cfg a.weights 0.5", "Got unexpected extra argument (0.5)"),
         ("detector map a.data a.cfg -thresh abc", "'abc' is no number."),
+        ("detector calc_anchors a.data -num_of_clusters 0", "0 is not in the range x>=1"),
+        ("detector calc_anchors a.data -width 416.5", "'416.5' is not a valid integer"),
         ("detector train a.data a.cfg -seed x", "'x' is not a valid integer"),
         ("detector train a.data a.cfg -seed 9223372036854775808", "is not in the range"),
         ("detector demo a.data a.cfg", "'darkpy detector demo' is not in this version of darkpy."),

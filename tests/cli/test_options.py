@@ -33,11 +33,13 @@ USED = {
     "map": {"-thresh", "-iou_thresh", "-points", "-gpus", "-i"},
     "valid": {"-out", "-gpus", "-i"},
     "recall": {"-gpus", "-i"},
+    "calc_anchors": {"-num_of_clusters", "-width", "-height", "-show", "-dont_show"},
 }
 OWN = {"train": {"-device", "-threads", "-workers", "-seed", "-map_every", "-save_every"},
        "test": {"-device", "-threads", "-seed"},
        "map": {"-device", "-threads", "-workers", "-coco"},
-       "valid": {"-device", "-threads", "-workers"}, "recall": {"-device", "-threads", "-workers"}}  # fmt: skip
+       "valid": {"-device", "-threads", "-workers"}, "recall": {"-device", "-threads", "-workers"},
+       "calc_anchors": {"-seed", "-genetic", "-cfg", "-o", "-force"}}  # fmt: skip
 COMMANDS = sorted(USED)
 
 
@@ -65,6 +67,9 @@ def test_help_shows_what_has_an_effect(command: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_the_spelling_with_one_dash(command: str) -> None:
     text = detector.commands[command].get_help(click.Context(detector.commands[command]))
-    assert "  -threads N" in text
-    assert "--threads" not in text
+    integer = "-width" if command == "calc_anchors" else "-threads"
+    assert f"  {integer} N" in text
+    assert f"-{integer}" not in text
     assert "-mjpeg_port" not in text
+    assert "default: -1" not in text, "it stands for none"
+    assert "None" not in text

@@ -241,7 +241,7 @@ def test_settings_without_effect_are_told(project: Project, capsys: pytest.Captu
     project.write_cfg(batch=9, net="mosaic=1\nletter_box=1")
     project.train(chart=Path("old.png"))
     err = capsys.readouterr().err
-    assert "batch=9 is not a multiple of subdivisions=2: an iteration has 8 images" in err
+    assert "subdivisions=2: does not divide batch=9: an iteration has 8 images" in err
     assert "training uses mosaic without letter_box" in err
     assert "-chart old.png" in err
 
