@@ -70,9 +70,30 @@ class _Axes:
         return BOTTOM - (BOTTOM - TOP) * maps.clip(0, 1)
 
 
-def draw_plot(plot: Plot) -> bytes:
-    """Return the chart as a PNG file of WIDTH x HEIGHT pixels."""
-    canvas = np.full((HEIGHT * _SCALE, WIDTH * _SCALE, 3), 255, np.uint8)
+class Canvas:
+    """The pixels that a chart is drawn on: a run draws on the same ones every time, or its heap would grow."""
+
+    def __init__(self) -> None:
+        self.large = np.empty((HEIGHT * _SCALE, WIDTH * _SCALE, 3), np.uint8)
+        self.small = np.empty((HEIGHT, WIDTH, 3), np.uint8)
+
+
+def draw_plot(plot: Plot, canvas: Canvas | None = None) -> bytes:
+    """Return the chart as a PNG file of WIDTH x HEIGHT pixels.
+
+    Args:
+        plot: What it shows.
+        canvas: Where to draw; None makes one for this chart alone.
+    """
+    pixels = canvas or Canvas()
+    _draw(plot, pixels.large)
+    cv2.resize(pixels.large, (WIDTH, HEIGHT), dst=pixels.small, interpolation=cv2.INTER_AREA)
+    _, encoded = cv2.imencode(".png", pixels.small)
+    return encoded.tobytes()
+
+
+def _draw(plot: Plot, canvas: np.ndarray) -> None:
+    canvas.fill(255)
     axes = _Axes(plot.max_iteration, *loss_range(plot.averages.values, max_loss=plot.max_loss))
     _draw_loss_axis(canvas, axes)
     _draw_iteration_axis(canvas, axes)
@@ -82,9 +103,6 @@ def draw_plot(plot: Plot) -> bytes:
         _draw_map_axis(canvas, plot.map_name)
         _draw_maps(canvas, axes, plot.maps)
     _draw_texts(canvas, plot)
-    small = cv2.resize(canvas, (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
-    _, encoded = cv2.imencode(".png", small)
-    return encoded.tobytes()
 
 
 def loss_range(averages: Values, *, max_loss: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from darkpy.events import Event, IterationTrained, MapMeasured, TrainingEnded
-from darkpy.report._plot import Curve, Plot, draw_plot
+from darkpy.report._plot import Canvas, Curve, Plot, draw_plot
 
 SAVE_EVERY = 100  # iterations
 _MOST_DOTS = 6000
@@ -55,6 +55,7 @@ class Chart:
         self._latest: IterationTrained | None = None
         self._iou_threshold = 0.5
         self._failed = False
+        self._canvas: Canvas | None = None
 
     def __call__(self, event: Event) -> None:
         """Take note of an event, and write the files when it is time."""
@@ -104,7 +105,8 @@ class Chart:
         if plot is None:
             return
         try:
-            png = draw_plot(plot)
+            self._canvas = self._canvas or Canvas()
+            png = draw_plot(plot, self._canvas)
             for path in self.paths:
                 partial = path.with_name(f"{path.name}.part")
                 partial.write_bytes(png)
