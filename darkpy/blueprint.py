@@ -3,6 +3,7 @@
 Source: darknet src/parser.c, parse_network_cfg_custom.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,12 +181,14 @@ def filters_message(section: Section, source: int, sections: Sequence[Section], 
     while source > 0 and sections[source].kind in ("dropout", "upsample", "shortcut"):
         source -= 1
     feeding = sections[source]
-    entry = feeding.find("filters")
+    is_convolution = feeding.kind in ("convolutional", "conv")
+    entry = feeding.find("filters") if is_convolution else None
     shown = f"filters={entry.value}" if entry else f"gives {misfit.found} channels"
     line = entry.line if entry else feeding.line
+    mend = "Set" if is_convolution else "Put a [convolutional] between them, with"
     return (
         f"{section.path}:{line}: [{feeding.kind}] {shown}, but [{section.kind}] at line {section.line} needs "
-        f"{misfit.needed} = {misfit.reason}. Set filters={misfit.needed}."
+        f"{misfit.needed} = {misfit.reason}. {mend} filters={misfit.needed}."
     )
 
 
@@ -208,6 +211,12 @@ def _size_notes(net: NetSpec, layers: Sequence[LayerPlan], path: Path) -> list[s
     return []
 
 
+def coarsest_stride(blueprint: Blueprint) -> int:
+    """Return the pixels of the picture between two cells of the coarsest head, as a power of two; 32 without a head."""
+    cells = [layer.output.width for layer in blueprint.layers if layer.kind == "yolo"]
+    return int(2 ** round(math.log2(blueprint.net.width / min(cells)))) if cells else 32
+
+
 def check_size(blueprint: Blueprint, *, width: int, height: int) -> None:
     """Check that a network fits together at another input size.
 
@@ -224,7 +233,9 @@ def check_size(blueprint: Blueprint, *, width: int, height: int) -> None:
         try:
             outputs[plan.index] = plan.spec.output_shape([outputs[source] for source in plan.sources])
         except CfgError as misfit:
+            step, stride = blueprint.net.resize_step, coarsest_stride(blueprint)
+            mend = f", such as {stride}" if step % stride else ", or random=0"  # strides of 3 have no usual multiple
             raise CfgError(
-                f"{misfit} This is at {width}x{height}, a size that random=1 draws with resize_step="
-                f"{blueprint.net.resize_step}: set resize_step to a multiple of the network's stride, such as 32."
+                f"{misfit} This is at {width}x{height}, a size that random=1 draws with resize_step={step}: set "
+                f"resize_step to a multiple of the network's stride{mend}."
             ) from None

@@ -140,7 +140,8 @@ def test_a_head_on_the_picture() -> None:
 
 def test_a_head_on_a_layer_without_filters() -> None:
     line = (
-        r"x\.cfg:14: \[route\] gives 4 channels, but \[yolo\] at line 16 needs 6 = 1 mask x \(1 class \+ 5\)\. Set filt"
+        r"x\.cfg:14: \[route\] gives 4 channels, but \[yolo\] at line 16 needs 6 = 1 mask x \(1 class \+ 5\)\. "
+        r"Put a \[convolutional\] between them, with filters=6\."
     )
     with pytest.raises(CfgError, match=line):
         blueprint(conv(filters=4) + lines("route", {"layers": 0}) + YOLO)

@@ -69,7 +69,7 @@ class Sheet:
         if number > _LARGEST:
             raise CfgError(
                 f"{self.path}:{section.line}: [{section.kind}] {key}={number} would be larger than {_LARGEST}, "
-                "the most that darknet reads. Wish for less."
+                "the most that darknet reads. Ask for less."
             )
         entry = section.find(key)
         present = default if entry is None or entry.value is None else whole(section, key)

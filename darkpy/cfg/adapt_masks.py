@@ -19,8 +19,9 @@ _MISSING = (0.5, 0.5)  # what darknet takes for an anchor that is not there
 def adapt_anchors(sheet: Sheet, layers: Layers, heads: Sequence[Head], anchors: Anchors) -> dict[int, int]:
     """Write anchors, masks and num of every head.
 
-    Heads keep their masks where the number of anchors stays. Else the anchors, small to large, are shared out evenly:
-    the head with the smallest ones first; where they do not share out evenly, the heads of small ones get one more.
+    Heads keep their masks where the number of anchors stays and each has a head. Else the anchors, small to large, are
+    shared out evenly: the head with the smallest ones first; where they do not share out evenly, the heads of small
+    ones get one more.
 
     Args:
         sheet: Takes the changes.
@@ -42,7 +43,7 @@ def adapt_anchors(sheet: Sheet, layers: Layers, heads: Sequence[Head], anchors: 
             f"{sheet.path}: no head of this network has anchors, so -anchors has no effect. "
             "Leave it out, or name the cfg of a detector with [yolo], [Gaussian_yolo] or [region]."
         )
-    masks = _masks(sheet, layers, in_pixels, len(anchors))
+    masks = _masks(sheet, layers, in_pixels, anchors)
     for head in in_pixels:
         _write(sheet, head, anchors, mask=masks[head.index])
         boxes[head.index] = len(masks[head.index])
@@ -88,13 +89,21 @@ def _in_order_of(head: Head, anchors: Anchors) -> Anchors:
     return [anchor for _, anchor in sorted(zip(places, rising, strict=True))]
 
 
-def _masks(sheet: Sheet, layers: Layers, heads: Sequence[Head], count: int) -> dict[int, tuple[int, ...]]:
+def _masks(sheet: Sheet, layers: Layers, heads: Sequence[Head], anchors: Anchors) -> dict[int, tuple[int, ...]]:
     """Return the anchors of each head, by layer index."""
+    count = len(anchors)
     if all(head.num == count and max(head.mask) < count for head in heads):
-        return {head.index: head.mask for head in heads}
+        idle = sorted(set(range(count)) - {place for head in heads for place in head.mask})
+        if not idle or all(_listed(head)[:count] == list(anchors) for head in heads):
+            return {head.index: head.mask for head in heads}
+        sheet.notes.append(
+            f"{sheet.path}: no head's mask named anchor {idle[0]}, so no head would learn what it fits best: "
+            "the anchors are shared out anew."
+        )
     if count < len(heads):
         raise CfgError(
-            f"{sheet.path}:{heads[0].section.line}: {count} anchors for {len(heads)} heads: each needs one. "
+            f"{sheet.path}:{heads[0].section.line}: {count} anchor{'s' if count > 1 else ''} for {len(heads)} heads: "
+            "each needs one. "
             f"Give {len(heads)} or more."
         )
     share, more = divmod(count, len(heads))

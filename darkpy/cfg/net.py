@@ -231,6 +231,8 @@ def _note_without_effect(options: Options) -> None:
     for key, (neutral, why) in _WITHOUT_EFFECT.items():
         value = options.real(key, neutral)
         entry = options.section.find(key)
+        if key == "augment_speed" and options.flag("track"):
+            why = _NOT_YET
         if entry is not None and value != neutral:
             options.notes.append(f"{options.section.path}:{entry.line}: [net] {key}={value:g} has no effect{why}.")
     for key in _SILENT:

@@ -188,6 +188,9 @@ class Options:
         for entry in self.unused():
             near = difflib.get_close_matches(entry.key, sorted(self._asked), n=1, cutoff=0.75)
             hint = f" Did you mean '{near[0]}'?" if near else ""
+            key, colon, rest = entry.key.partition(":")
+            if entry.value is None and colon and rest:
+                hint = f" Write {key}={rest}."
             value = "(null)" if entry.value is None else entry.value
             warnings.append(f"{self.section.path}:{entry.line}: Unused field: '{entry.key} = {value}'.{hint}")
         return warnings

@@ -12,7 +12,7 @@ from pathlib import Path
 from darkpy.errors import CfgError
 
 _BLANKS = str.maketrans("", "", " \t\r\n")
-BYTE_ORDER_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -48,7 +48,7 @@ def decode(raw: bytes) -> str:
 
     Bytes that are no UTF-8 are kept as surrogates, so that a path made of them still opens its file.
     """
-    for mark, encoding in BYTE_ORDER_MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, errors="surrogateescape" if encoding == "utf-8" else "replace")
     if raw[:2].count(0) == 1 and len(raw) > 3:  # UTF-16 without a mark: every other byte of plain text is zero
@@ -166,7 +166,7 @@ def read_sections(path: Path, *, refused: Callable[[CfgError], None] | None = No
     """
     lines = read_lines(path)
     if any("\0" in line for line in lines):
-        raise CfgError(f"{path}: not a cfg: it is no text. The order is DATA CFG WEIGHTS.")
+        raise CfgError(f"{path}: not a cfg: it is no text. Name a .cfg file; detector takes DATA CFG WEIGHTS.")
     return parse_sections(lines, str(path), refused=refused)
 
 

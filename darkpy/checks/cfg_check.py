@@ -1,16 +1,17 @@
 """`cfg check`: all that is wrong with a cfg, at once, and whether it fits a .data file."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from darkpy.cfg.text import BYTE_ORDER_MARKS
 from darkpy.checks.cfg_graph import option_diagnostics, random_size_diagnostics, size_diagnostics, unread_diagnostics
-from darkpy.checks.cfg_heads import head_diagnostics
+from darkpy.checks.cfg_heads import class_diagnostics, head_diagnostics, usual_classes
 from darkpy.checks.cfg_net import net_diagnostics
-from darkpy.checks.cfg_survey import Survey, survey_cfg
+from darkpy.checks.cfg_survey import survey_cfg
+from darkpy.checks.data_text import ODDITIES, oddities
 from darkpy.checks.datafile import check_datafile
 from darkpy.diagnostics import Diagnostic, Severity, in_file_order, worst
+
+_UNREAD_BY_DARKNET = ("byte-order-mark", "utf-16", "carriage-returns")
 
 
 def check_cfg(path: Path, data: Path | None = None) -> list[Diagnostic]:
@@ -21,33 +22,26 @@ def check_cfg(path: Path, data: Path | None = None) -> list[Diagnostic]:
         data: The .data file, or None.
     """
     survey = survey_cfg(path)
-    survey, sizes = size_diagnostics(survey)
-    found = [*_byte_order_mark(path), *survey.diagnostics, *sizes]
+    survey, classes = class_diagnostics(survey)
+    survey, sizes = size_diagnostics(survey)  # last, since its survey has another size than the cfg
+    found = [*_encoding(path), *survey.diagnostics, *sizes, *classes]
     for rule in (net_diagnostics, head_diagnostics, option_diagnostics, unread_diagnostics):
         found += rule(survey)
     if worst(found) < Severity.ERROR:
         found += random_size_diagnostics(path)
     found = in_file_order(found)
     if data is not None:
-        found += check_datafile(data, classes=cfg_classes(survey), cfg=str(path))[1]
+        found += check_datafile(data, classes=usual_classes(survey), cfg=str(path))[1]
     return found
 
 
-def cfg_classes(survey: Survey) -> int | None:
-    """Return the number of classes that most heads have, or None without a head that can be read."""
-    counts = Counter(head.spec.rules.classes for head in reversed(survey.heads))  # type: ignore[union-attr]
-    return counts.most_common(1)[0][0] if counts else None
-
-
-def _byte_order_mark(path: Path) -> Iterator[Diagnostic]:
-    """Yield a note on a mark at the file's start, which darknet takes for a part of ``[net]``."""
+def _encoding(path: Path) -> Iterator[Diagnostic]:
+    """Yield warnings of encodings and line ends that darknet cannot read."""
     try:
-        with path.open("rb") as file:
-            start = file.read(4)
+        raw = path.read_bytes()
     except (OSError, ValueError):
         return  # the survey says so
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if start.startswith(mark):
-            text = f"begins with a byte-order mark ({encoding}): darkpy reads it, darknet does not. Save it without."
-            yield Diagnostic(Severity.WARNING, "byte-order-mark", str(path), 1, text)
-            return
+    for code in oddities(raw):
+        if code in _UNREAD_BY_DARKNET:
+            severity, text = ODDITIES[code]
+            yield Diagnostic(severity, code, str(path), 1, text)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from darkpy.blueprint import Blueprint, check_size, read_blueprint
-from darkpy.cfg.text import Entry, Section, read_sections
-from darkpy.checks.cfg_survey import HEAD_KINDS, Survey, SurveyedLayer, survey_sections
+from darkpy.blueprint import Blueprint, check_size, coarsest_stride, read_blueprint
+from darkpy.cfg.text import Section, read_sections
+from darkpy.checks.cfg_again import read_again
+from darkpy.checks.cfg_survey import HEAD_KINDS, Survey, SurveyedLayer
 from darkpy.diagnostics import Diagnostic, Severity, from_message
 from darkpy.engine.schedule import SizeSchedule
 from darkpy.errors import CfgError
@@ -30,28 +31,30 @@ def size_diagnostics(survey: Survey) -> tuple[Survey, list[Diagnostic]]:
         width, height = _raised(net.width, stride), _raised(net.height, stride)
         if (width, height) == (net.width, net.height):
             continue
-        fitting = survey_sections(_resized(survey, width, height), survey.path)
-        if not _is_odd(fitting):
-            has_misfit = _has_misfit(survey)
+        fitting = read_again(survey, net={"width": str(width), "height": str(height)})
+        if not _is_odd(fitting) or (stride == _STRIDES[0] and _misfits(fitting) == _misfits(survey)):
             found = [
-                _size_diagnostic(survey, key, value, stride, has_misfit=has_misfit)
+                _size_diagnostic(survey, key, value, stride, misfit=_cured(survey, fitting))
                 for key, value in (("width", net.width), ("height", net.height))
                 if value % stride
             ]
-            texts = [one for one in survey.diagnostics if one.code == "section"]  # of lines that the sections lack
-            known = tuple(dict.fromkeys((*texts, *fitting.diagnostics)))
-            return replace(fitting, diagnostics=known), found
+            return replace(fitting, net=net, net_options=survey.net_options), found
     return survey, []
 
 
 def _is_odd(survey: Survey) -> bool:
-    """Return whether layers misfit, or a head's grid does not divide the network's size."""
+    """Return whether layers misfit, heads do not fill the picture, or darknet warns of the size."""
     net = survey.net
     assert net is not None
-    if _has_misfit(survey) or net.width % _STRIDES[0] or net.height % _STRIDES[0]:
-        return True
+    return bool(_misfits(survey) or net.width % _STRIDES[0] or net.height % _STRIDES[0] or not _fill(survey))
+
+
+def _fill(survey: Survey) -> bool:
+    """Return whether the cells of every head fill the picture."""
+    net = survey.net
+    assert net is not None
     grids = [head.output.shape for head in survey.heads if head.output is not None and head.output.size_known]
-    return not all(_divides(grid.width, net.width) and _divides(grid.height, net.height) for grid in grids)
+    return all(_divides(grid.width, net.width) and _divides(grid.height, net.height) for grid in grids)
 
 
 def _divides(cells: int, pixels: int) -> bool:
@@ -60,31 +63,32 @@ def _divides(cells: int, pixels: int) -> bool:
     return pixels == stride * cells and stride & (stride - 1) == 0
 
 
-def _has_misfit(survey: Survey) -> bool:
-    return any(one.code == "shape" for one in survey.diagnostics)
+def _misfits(survey: Survey) -> list[int | None]:
+    """Return the lines of the layers that do not fit."""
+    return [one.line for one in survey.diagnostics if one.code == "shape"]
+
+
+def _cured(survey: Survey, fitting: Survey) -> int | None:
+    """Return the line of the first layer that does not fit at the present size, but at another one."""
+    return next((line for line in _misfits(survey) if line not in _misfits(fitting)), None)
 
 
 def _raised(value: int, stride: int) -> int:
     return -(-value // stride) * stride
 
 
-def _resized(survey: Survey, width: int, height: int) -> list[Section]:
-    """Return the sections with another network size."""
-    assert survey.net_options is not None
-    first = survey.net_options.section
-    sizes = {"width": str(width), "height": str(height)}
-    entries = tuple(Entry(one.key, sizes.get(one.key, one.value), one.line) for one in first.entries)
-    return [replace(first, entries=entries), *(layer.section for layer in survey.layers)]
-
-
-def _size_diagnostic(survey: Survey, key: str, value: int, stride: int, *, has_misfit: bool) -> Diagnostic:
+def _size_diagnostic(survey: Survey, key: str, value: int, stride: int, *, misfit: int | None) -> Diagnostic:
     assert survey.net_options is not None
     section = survey.net_options.section
     entry = section.find(key)
     up, down = _raised(value, stride), value // stride * stride
     choice = f"{down} or {up}" if down else f"{up}"
-    text = f"[net] {key}={value}: must be a multiple of {stride}, the stride of the coarsest head. Set {key}={choice}."
-    severity = Severity.ERROR if has_misfit else Severity.WARNING
+    is_needed = misfit or not _fill(survey)
+    why = "the stride of the coarsest head" if is_needed else "as darknet asks of every detector"
+    else_misfit = f", or layers misfit at line {misfit}" if misfit else ""
+    or_strides = ", or mend a layer's stride" if stride > _STRIDES[0] else ""  # a 2 for a 1 somewhere looks the same
+    text = f"[net] {key}={value}: must be a multiple of {stride}, {why}{else_misfit}. Set {key}={choice}{or_strides}."
+    severity = Severity.ERROR if misfit else Severity.WARNING
     line = entry.line if entry else section.line
     return Diagnostic(severity, "size", section.path, line, text, f"{key}={up}")
 
@@ -102,11 +106,12 @@ def random_size_diagnostics(path: Path) -> Iterator[Diagnostic]:
         except CfgError as error:
             section = read_sections(path)[0]
             entry = section.find("resize_step")
-            if entry is None:
-                yield from_message(str(error), severity=Severity.ERROR, code="size", path=str(path))
-            else:
-                text = from_message(str(error), severity=Severity.ERROR, code="size", path=str(path)).message
-                yield Diagnostic(Severity.ERROR, "size", section.path, entry.line, text, "resize_step=32")
+            misfit = from_message(str(error), severity=Severity.ERROR, code="size", path=section.path)
+            line = entry.line if entry else section.line
+            text = f"layers misfit at line {misfit.line}: {misfit.message}"
+            stride = coarsest_stride(blueprint)
+            right = f"resize_step={stride}" if blueprint.net.resize_step % stride else None
+            yield replace(misfit, line=line, message=text, expected=right)
             return
 
 

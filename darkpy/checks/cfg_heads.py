@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 
+from darkpy.checks.cfg_again import read_again
 from darkpy.checks.cfg_survey import Survey, SurveyedLayer
 from darkpy.diagnostics import Diagnostic, Severity
 from darkpy.layers.yolo import YoloSpec
@@ -18,12 +19,47 @@ def head_diagnostics(survey: Survey) -> Iterator[Diagnostic]:
         yield from _anchors(layer, spec, survey)
         yield from _layer_before(layer, spec, survey)
     if len(heads) > 1:
-        yield from _classes(heads)
         yield from _anchor_lists(heads)
         yield from _data_rules(heads)
     if heads:
         yield from _masks(heads, is_whole=survey.is_whole)
-        yield from _idle_resize_step(heads[-1][1], survey)
+        yield from _idle_resize_step(*heads[-1], survey)
+
+
+def class_diagnostics(survey: Survey) -> tuple[Survey, list[Diagnostic]]:
+    """Find the heads that have another number of classes than most.
+
+    Returns:
+        The survey to go on with, in which these have the number of the others, and what was found.
+    """
+    usual = usual_classes(survey)
+    heads = [(layer, layer.spec) for layer in survey.heads if isinstance(layer.spec, YoloSpec)]
+    heads = [(layer, spec) for layer, spec in heads if "classes" not in layer.left_out]
+    others = [(layer, spec) for layer, spec in heads if spec.rules.classes != usual]
+    if not others:
+        return survey, []
+    example = next(layer for layer, spec in heads if spec.rules.classes == usual)
+    found = []
+    for layer, spec in others:
+        text = (
+            f"{spec.rules.classes} classes here, but classes={usual} in the [yolo] of line {example.section.line}. "
+            f"All heads need the same number: set classes={usual}."
+        )
+        found.append(_at(layer, "classes", Severity.ERROR, "classes", text, f"classes={usual}"))
+    if survey.net_options is None:
+        return survey, found
+    return read_again(survey, layers={layer.index: {"classes": f"{usual}"} for layer, _ in others}), found
+
+
+def usual_classes(survey: Survey) -> int | None:
+    """Return the number of classes that most heads have, or None without a head that can be read.
+
+    Heads that do not say it, and so have 20, count only where none does.
+    """
+    heads = [layer for layer in reversed(survey.heads) if "classes" not in layer.left_out]
+    written = [layer for layer in heads if layer.options.has("classes")]
+    numbers = [layer.spec.rules.classes for layer in written or heads if isinstance(layer.spec, YoloSpec)]
+    return Counter(numbers).most_common(1)[0][0] if numbers else None
 
 
 Head = tuple[SurveyedLayer, YoloSpec]
@@ -49,11 +85,15 @@ def _anchors(layer: SurveyedLayer, spec: YoloSpec, survey: Survey) -> Iterator[D
         return
     num, given = len(spec.rules.anchors), _numbers(layer, "anchors")
     if given < 2 * num:
+        fits = given % 2 == 0 and max(spec.rules.mask) < given // 2
         text = (
             f"{given} numbers, but num={num} needs {2 * num}, a width and a height for each anchor; the missing ones "
-            f"count as 0.5 pixels. Give {2 * num}, or set num={given // 2}."
+            f"count as 0.5 pixels. Give {2 * num}{f', or set num={given // 2}' if fits else ''}."
         )
         yield _at(layer, "anchors", Severity.ERROR, "anchors", text, f"{2 * num} numbers")
+    elif _looks_like_cells(layer, spec):
+        text = "seem to be in grid cells, as [region] has them, but [yolo] takes pixels. Multiply them by 32."
+        yield _at(layer, "anchors", Severity.WARNING, "anchors", text)
     elif given > 2 * num:
         text = f"{given} numbers, but num={num} uses {2 * num}. Set num={given // 2}, or remove the others."
         yield _at(layer, "anchors", Severity.WARNING, "anchors", text, f"num={given // 2}")
@@ -66,6 +106,13 @@ def _anchors(layer: SurveyedLayer, spec: YoloSpec, survey: Survey) -> Iterator[D
                 f"them: detector calc_anchors OBJ.data -num_of_clusters {num} -width {net.width} -height {net.height}."
             )
             yield _at(layer, "anchors", Severity.WARNING, "anchors", text)
+
+
+def _looks_like_cells(layer: SurveyedLayer, spec: YoloSpec) -> bool:
+    """Return whether all anchors are smaller than the head's grid, and some are fractions of what would be a pixel."""
+    sides = [side for anchor in spec.rules.anchors for side in anchor]
+    grid = layer.output.shape if layer.output is not None and layer.output.size_known else None
+    return grid is not None and max(sides) <= min(grid.width, grid.height) and any(side % 1 for side in sides)
 
 
 def _masks(heads: list[Head], *, is_whole: bool) -> Iterator[Diagnostic]:
@@ -81,29 +128,14 @@ def _masks(heads: list[Head], *, is_whole: bool) -> Iterator[Diagnostic]:
         shared = sorted(set(spec.rules.mask) & set(used))
         if shared:
             text = f"anchor {shared[0]} is in an earlier head's mask too: that anchor is trained in both grids."
-            yield _at(head, "mask", Severity.NOTE, "mask", text)
+            whole = len(shared) == len(set(spec.rules.mask))
+            yield _at(head, "mask", Severity.WARNING if whole else Severity.NOTE, "mask", text)
         used.update(set(spec.rules.mask))
     idle = sorted(set(range(len(last.rules.anchors))) - set(used))
     if idle and is_whole:
         numbers = ", ".join(map(str, idle))
         text = f"no head's mask names anchor {numbers}: a truth that fits it best is learnt by no head."
         yield _at(layer, "anchors", Severity.NOTE, "mask", text)
-
-
-def _classes(heads: list[Head]) -> Iterator[Diagnostic]:
-    """Yield the heads that have another number of classes than most."""
-    heads = [(layer, spec) for layer, spec in heads if "classes" not in layer.left_out]
-    if not heads:
-        return
-    usual = Counter(spec.rules.classes for _, spec in reversed(heads)).most_common(1)[0][0]
-    for layer, spec in heads:
-        if spec.rules.classes != usual:
-            example = next(other for other, rules in heads if rules.rules.classes == usual)
-            text = (
-                f"{spec.rules.classes} classes here, but classes={usual} in the [yolo] of line {example.section.line}. "
-                f"All heads need the same number: set classes={usual}."
-            )
-            yield _at(layer, "classes", Severity.ERROR, "classes", text, f"classes={usual}")
 
 
 def _anchor_lists(heads: list[Head]) -> Iterator[Diagnostic]:
@@ -133,6 +165,8 @@ def _data_rules(heads: list[Head]) -> Iterator[Diagnostic]:
         for key, name in _DATA_KEYS.items():
             assert name in names
             counts = getattr(last.data_rule, name)
+            if key in last_layer.left_out:
+                continue
             if layer.options.has(key) and getattr(spec.data_rule, name) != counts:
                 text = (
                     f"has no effect: only the last head's counts (line {last_layer.section.line}: {key}={counts:g}). "
@@ -144,7 +178,7 @@ def _data_rules(heads: list[Head]) -> Iterator[Diagnostic]:
 def _layer_before(layer: SurveyedLayer, spec: YoloSpec, survey: Survey) -> Iterator[Diagnostic]:
     """Yield where the convolution before a head has an activation that the head does not expect."""
     before = survey.layers[layer.index - 1] if layer.index else None
-    if before is None or before.kind != "convolutional" or before.spec is None:
+    if before is None or before.kind != "convolutional" or before.spec is None or "activation" in before.left_out:
         return
     activation = getattr(before.spec, "activation", "linear")
     wanted = "logistic" if spec.rules.new_coords else "linear"
@@ -155,9 +189,9 @@ def _layer_before(layer: SurveyedLayer, spec: YoloSpec, survey: Survey) -> Itera
     yield _at(before, "activation", Severity.WARNING, "activation", text, f"activation={wanted}")
 
 
-def _idle_resize_step(last: YoloSpec, survey: Survey) -> Iterator[Diagnostic]:
+def _idle_resize_step(layer: SurveyedLayer, last: YoloSpec, survey: Survey) -> Iterator[Diagnostic]:
     options = survey.net_options
     entry = options.section.find("resize_step") if options is not None else None
-    if options is not None and entry is not None and not last.data_rule.random:
+    if options is not None and entry is not None and not last.data_rule.random and "random" not in layer.left_out:
         text = f"[net] resize_step={entry.value}: has no effect without random=1 in the last head. Remove it."
         yield Diagnostic(Severity.WARNING, "no-effect", options.section.path, entry.line, text)

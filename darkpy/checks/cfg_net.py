@@ -35,6 +35,7 @@ def net_diagnostics(survey: Survey) -> Iterator[Diagnostic]:
         return
     place = _Places(survey)
     yield from _batch(net, place)
+    yield from _rates(net, place)
     yield from _schedule(net, place)
     yield from _policy_keys(net, place)
     yield from _switches(net, place)
@@ -48,6 +49,7 @@ class _Places:
 
     def __init__(self, survey: Survey) -> None:
         assert survey.net_options is not None
+        self.options = survey.net_options
         self.section = survey.net_options.section
         self.left_out = survey.left_out
 
@@ -56,17 +58,28 @@ class _Places:
         entry = self.section.find(key)
         return entry is not None and entry.value is not None
 
+    def length(self, key: str) -> int:
+        """Return how many numbers a list option has."""
+        return len(self.options.reals(key) or ())
+
     def warn(self, key: str, code: str, text: str, *, expected: str | None = None) -> Diagnostic:
-        """Return a warning at the key's line; ``KEY=VALUE: text``."""
+        """Return a warning at the key's line, or the section's; ``KEY=VALUE: text``."""
         entry = self.section.find(key)
-        shown = f"{key}={entry.value}: " if entry is not None else ""
+        shown = f"{key}={entry.value}: " if entry is not None else f"no {key}=: "
         line = entry.line if entry is not None else self.section.line
         return Diagnostic(Severity.WARNING, code, self.section.path, line, f"[net] {shown}{text}", expected)
 
 
 def _batch(net: NetSpec, place: _Places) -> Iterator[Diagnostic]:
+    if place.left_out & {"batch", "subdivisions"}:
+        return
     if net.images_per_iteration == 1:
         text = "good for testing, but training refuses it. Set batch=64 and subdivisions=16 or the like to train."
+        yield place.warn("batch", "batch", text, expected="batch=64")
+    elif not place.has("batch"):
+        text = (
+            f"counts as 1, so an iteration has {net.images_per_iteration} images, one by one. Set batch=64 or the like."
+        )
         yield place.warn("batch", "batch", text, expected="batch=64")
     elif net.images_per_iteration != net.batch:
         near = min(_divisors(net.batch), key=lambda one: (abs(one - net.subdivisions), one))
@@ -79,6 +92,14 @@ def _batch(net: NetSpec, place: _Places) -> Iterator[Diagnostic]:
 
 def _divisors(number: int) -> list[int]:
     return [one for one in range(1, min(number, 4096) + 1) if number % one == 0]
+
+
+def _rates(net: NetSpec, place: _Places) -> Iterator[Diagnostic]:
+    if net.learning_rate <= 0 and "learning_rate" not in place.left_out:
+        text = "a rate that is not above 0 learns nothing. Set learning_rate=0.001 or the like."
+        yield place.warn("learning_rate", "learning_rate", text)
+    if not 0 <= net.momentum < 1 and "momentum" not in place.left_out:
+        yield place.warn("momentum", "momentum", "must be from 0 to below 1, or updates grow without end. Set 0.9.")
 
 
 def _schedule(net: NetSpec, place: _Places) -> Iterator[Diagnostic]:
@@ -98,13 +119,11 @@ def _schedule(net: NetSpec, place: _Places) -> Iterator[Diagnostic]:
         yield place.warn("steps", "steps", "steps must rise: those behind a larger one take effect late or together.")
     beyond = [step for step in net.steps if step >= net.max_batches]
     if beyond:
-        right = f"steps={net.max_batches * 8 // 10},{net.max_batches * 9 // 10}"
-        text = (
-            f"step {beyond[0]} is never reached: max_batches={net.max_batches}. 80 and 90 % of it are usual: {right}."
-        )
-        yield place.warn("steps", "steps", text, expected=right)
-    entry = place.section.find("scales")
-    scales = len((entry.value or "").split("#")[0].rstrip(", ").split(",")) if entry else 0
+        usual = f"steps={net.max_batches * 8 // 10},{net.max_batches * 9 // 10}"
+        right = usual if len(net.steps) == 2 else None  # other numbers of steps have scales of their own
+        text = f"step {beyond[0]} comes too late: max_batches={net.max_batches}. 80 and 90 % of it are usual"
+        yield place.warn("steps", "steps", f"{text}{f': {right}' if right else ''}.", expected=right)
+    scales = place.length("scales")
     if scales > len(net.steps):
         text = f"{scales} scales but {len(net.steps)} steps: those left over are not used. Give one for each step."
         yield place.warn("scales", "steps", text)
@@ -119,13 +138,14 @@ def _policy_keys(net: NetSpec, place: _Places) -> Iterator[Diagnostic]:
                 f"has no effect with policy={net.policy}, only with {' or '.join(policies)}. Remove it, or set policy."
             )
             yield place.warn(key, "no-effect", text)
-    if place.has("power") and net.policy not in ("poly", "random") and not net.burn_in:
+    has_burn_in = net.burn_in or "burn_in" in place.left_out
+    if place.has("power") and net.policy not in ("poly", "random") and not has_burn_in:
         yield place.warn("power", "no-effect", f"has no effect with policy={net.policy} and no burn_in. Remove it.")
 
 
 def _switches(net: NetSpec, place: _Places) -> Iterator[Diagnostic]:
     for key, switch in _NEEDS.items():
-        if place.has(key) and not getattr(net, switch):
+        if place.has(key) and not getattr(net, switch) and switch not in place.left_out:
             yield place.warn(key, "no-effect", f"has no effect without {switch}. Remove it, or set {switch}.")
 
 

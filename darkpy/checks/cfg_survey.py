@@ -5,6 +5,8 @@ the refused option, and a layer whose inputs do not fit gets the output that it 
 a guess, later complaints that rest on it are not made.
 """
 
+import difflib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +30,13 @@ _OF_SIZE = frozenset(
     ("size", "stride", "stride_x", "stride_y", "pad", "padding", "dilation", "layers", "width", "height")
 )
 _USUAL_INPUT = {"width": "416", "height": "416", "channels": "3"}
-_WITH = {"steps": ("policy",), "scales": ("policy",)}  # what makes no sense without the other
+_WITH = {  # refused key -> those that make no sense without it
+    "steps": ("policy",),
+    "scales": ("policy",),
+    "num": ("mask",),
+    "groups": ("group_id",),
+}
+_RIGHT_VALUE = re.compile(r"(?:Write (?P<number>-?\d+)|Set (?P<option>\w+=[\w.]+))\.$")  # at the end of a refusal
 _NOT_YET = "in this version of darkpy"  # of notes and errors: nothing that a user did wrong
 
 
@@ -112,7 +120,7 @@ def survey_sections(sections: Sequence[Section], path: Path, *, found: Sequence[
     if net_options is not None and not layer_sections:
         text = f"{path}: [net] alone is no network. Add layer sections, such as [convolutional]."
         findings.take(text, Severity.ERROR, "section")
-    layers = _read_layers(layer_sections, _picture(net, net_options), findings)
+    layers = _read_layers(layer_sections, _picture(net, net_options, left_out), findings)
     is_whole = len(layers) == len(layer_sections)
     survey = Survey(path, net, net_options, layers, tuple(findings), left_out, is_whole)
     if survey.is_detector:
@@ -120,22 +128,19 @@ def survey_sections(sections: Sequence[Section], path: Path, *, found: Sequence[
     return replace(survey, diagnostics=tuple(one for one in findings if OF_CLASSIFIERS not in one.message))
 
 
-def _picture(net: NetSpec | None, options: Options | None) -> Output | None:
+def _picture(net: NetSpec | None, options: Options | None, left_out: frozenset[str]) -> Output | None:
     """Return what the first layer reads, as far as [net] says it."""
     if net is None or options is None:
         return None
-    has_size = options.section.find("width") and options.section.find("height")
-    has_channels = options.section.find("channels") is not None
-    return Output(Shape(net.channels, net.height, net.width), has_channels, bool(has_size))
+    size_known = not left_out & {"width", "height"}
+    return Output(Shape(net.channels, net.height, net.width), "channels" not in left_out, size_known)
 
 
 def _read_net(
     sections: Sequence[Section], findings: _Findings
 ) -> tuple[NetSpec | None, Options | None, frozenset[str], Sequence[Section]]:
     first = sections[0]
-    if first.kind not in ("net", "network"):
-        text = f"{first.path}:{first.line}: the first section must be [net], but it is [{first.kind}]. Put [net] first."
-        findings.take(text, Severity.ERROR, "section")
+    if not _is_net(first, findings):
         return None, None, frozenset(), [section for section in sections if section.kind not in ("net", "network")]
     options = Options(first)
     net, options, left_out = _read_leniently(first, _net_of, findings, fallback=options)
@@ -149,6 +154,16 @@ def _read_net(
         options.section = first
     _take_notes(options, unknown_keys(options), findings)
     return net, options, left_out, sections[1:]
+
+
+def _is_net(first: Section, findings: _Findings) -> bool:
+    """Return whether the first section is [net], be it mistyped, which is said."""
+    if first.kind in ("net", "network"):
+        return True
+    text = f"{first.path}:{first.line}: the first section must be [net], but it is [{first.kind}]. Put [net] first."
+    is_mistyped = bool(difflib.get_close_matches(first.kind.lower(), ("net", "network"), n=1))
+    findings.take(text, Severity.ERROR, "section", "[net]" if is_mistyped else None)
+    return is_mistyped
 
 
 def _net_of(section: Section) -> tuple[NetSpec, Options]:
@@ -182,6 +197,7 @@ def _read_leniently(
                 path=findings.path,
             )
             entry = next((one for one in section.entries if one.line == refusal.line), None)
+            refusal = replace(refusal, expected=_expected(refusal.message, entry))
             if entry is not None or not left_out:  # else it misses what was left out
                 findings.append(refusal)
             if entry is None:
@@ -191,6 +207,14 @@ def _read_leniently(
             section = replace(section, entries=tuple(one for one in section.entries if one.key not in keys))
         else:
             return value, options, frozenset(left_out)
+
+
+def _expected(message: str, entry: Entry | None) -> str | None:
+    """Return what a refusal says to write, where that is one value."""
+    right = _RIGHT_VALUE.search(message)
+    if right is None or entry is None or "," in (entry.value or ""):
+        return None
+    return right["option"] or f"{entry.key}={right['number']}"
 
 
 def _take_notes(options: Options, unknown: Sequence[str], findings: _Findings) -> None:
@@ -204,7 +228,8 @@ def _take_notes(options: Options, unknown: Sequence[str], findings: _Findings) -
             findings.take(text, Severity.WARNING, "no-value")
         elif text.startswith(f"{options.section.path}:") and " anchors has " not in text:  # of that checks tell more
             not_yet = _NOT_YET in text or OF_CLASSIFIERS in text
-            findings.take(text, Severity.NOTE if not_yet else Severity.WARNING, "no-effect" if not_yet else "value")
+            code = "no-effect" if not_yet or " has no effect" in text else "value"
+            findings.take(text, Severity.NOTE if not_yet else Severity.WARNING, code)
 
 
 def _read_layers(sections: Sequence[Section], picture: Output | None, findings: _Findings) -> tuple[SurveyedLayer, ...]:
@@ -276,8 +301,7 @@ def _check_later_head(
         return
     if source.shape.channels != need.channels:
         misfit = WrongChannels(need.channels, need.reason, found=source.shape.channels)
-        text = filters_message(section, index - 1, sections, misfit)
-        findings.take(text, Severity.ERROR, "filters", f"filters={need.channels}")
+        _take_misfit(findings, filters_message(section, index - 1, sections, misfit), misfit)
 
 
 def _output_of(
@@ -299,13 +323,18 @@ def _output_of(
         return Output(spec.output_shape(shapes), channels_known, size_known)
     except WrongChannels as misfit:
         if channels_known:
-            text = filters_message(section, sources[0], sections, misfit)
-            findings.take(text, Severity.ERROR, "filters", f"filters={misfit.needed}")
+            _take_misfit(findings, filters_message(section, sources[0], sections, misfit), misfit)
         return inputs[0]
     except CfgError as error:
         if all(one.channels_known and one.size_known for one in inputs) and not left_out:
             findings.take(str(error), Severity.ERROR, "shape")
         return _likely_output(kind, spec, inputs)
+
+
+def _take_misfit(findings: _Findings, text: str, misfit: WrongChannels) -> None:
+    """Add the complaint about the channels before a head."""
+    option = f"filters={misfit.needed}"
+    findings.take(text, Severity.ERROR, "filters", option if text.endswith(f" Set {option}.") else None)
 
 
 def _likely_output(kind: str, spec: LayerSpec, inputs: Sequence[Output]) -> Output | None:

@@ -9,8 +9,8 @@ from darkpy.cfg.shipped import locate
 from darkpy.cfg.text import read_lines, unreadable
 from darkpy.diagnostics import Diagnostic, Severity, from_message
 from darkpy.errors import CfgError
+from darkpy.report.result_files import FORMS
 
-_FORMS = ("voc", "coco", "bdd", "kitti", "imagenet")  # of `eval`
 _NEEDED = (  # key, how bad it is to leave it out, what follows
     ("train", Severity.ERROR, "training needs it. Add the list of pictures to train on."),
     ("valid", Severity.WARNING, "-map then measures on the train list, and map, valid and recall need it. Add one."),
@@ -89,8 +89,8 @@ def _numbers(data: DataFile) -> Iterator[Diagnostic]:
         except CfgError as error:
             yield from_message(str(error), severity=Severity.ERROR, code="value", path=str(data.path))
     form = data.text("eval")
-    if form is not None and form not in _FORMS:
-        message = f"eval = {form}: unknown, so valid writes the form voc. Use one of: {', '.join(_FORMS)}."
+    if form is not None and form not in FORMS:
+        message = f"eval = {form}: unknown, so valid writes the form voc. Use one of: {', '.join(FORMS)}."
         yield at(data, "eval", severity=Severity.WARNING, code="value", message=message)
 
 
@@ -105,7 +105,8 @@ def _classes_diagnostics(data: DataFile, classes: int | None, cfg: str | None) -
     told = _integer(data, "classes")
     if told is not None and classes is not None and told != classes:
         message = (
-            f"classes = {told}, but classes={classes} in {cfg}, which counts. Write classes = {classes}, or change it."
+            f"classes = {told}, but classes={classes} in {cfg}, which counts. Write classes = {classes}; or, if the "
+            f"set has {told}: darkpy cfg adapt {cfg} -classes {told}."
         )
         yield at(
             data,

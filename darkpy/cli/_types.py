@@ -42,6 +42,39 @@ class Points(click.ParamType):
         return int(text)
 
 
+class Amount(click.ParamType):
+    """Bytes, or bytes a second: a number with its unit, as in ``8GB``, ``512 MiB`` or ``12GB/s``.
+
+    Args:
+        giga: Bytes of a GB: 10**9, or 2**30 where people say GB and mean GiB.
+        per: What may follow the unit.
+    """
+
+    name = "amount"
+    _POWERS = " KMGT"
+
+    def __init__(self, *, giga: int = 10**9, per: str = "") -> None:
+        self.thousand, self.per = round(giga ** (1 / 3)), per
+        self._form = re.compile(rf"(\d*\.?\d+)\s*(?:([KMGT])(I?)B)?(?:{per})?", re.IGNORECASE)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes; a number without unit counts GB."""
+        if isinstance(value, int):
+            return value
+        text = str(value).strip()
+        if re.search(r"[KMGT]i?b", text):
+            self.fail(f"'{value}': b are bits. Write bytes with a large B, such as 8GB{self.per}.", param, ctx)
+        found = self._form.fullmatch(text)
+        if found is None:
+            self.fail(f"'{value}' is no amount. Write a number and its unit, such as 8GB{self.per}.", param, ctx)
+        number, power, binary = found.groups(default="")
+        unit = (1024 if binary else self.thousand) ** self._POWERS.index((power or "G").upper())
+        amount = round(float(number) * unit)
+        if not 0 < amount < 2**60:
+            self.fail(f"'{value}' is out of bounds. Write an amount such as 8GB{self.per}.", param, ctx)
+        return amount
+
+
 class GpuList(click.ParamType):
     """CUDA devices by number: ``0`` or ``0,1``."""
 
@@ -92,11 +125,15 @@ class WeightsFile(click.ParamType):
 
 
 FRACTION = Number(0.0, 1.0)
+TFLOPS = Number(0.001, 1e6)
+BYTES = Amount()
+CARD = Amount(giga=2**30)
+BYTES_A_SECOND = Amount(per="/s")
 POINTS = Points()
 GPU_LIST = GpuList()
 DEVICE = Device()
 WEIGHTS = WeightsFile()
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, readable=False)  # whoever opens it says why it cannot
 ANY_INTEGER = click.INT
 NOT_NEGATIVE = click.IntRange(min=0)
 SEED = click.IntRange(0, 2**63 - 1)

@@ -47,7 +47,7 @@ def adapt(net: Path, **options: Any) -> int:
     if options["classes"] is not None and options["names"] is not None:
         raise click.UsageError("-classes and -names both say how many classes there are. Give one of them.")
     if all(value is None for key, value in options.items() if key not in ("out", "force")):
-        raise click.UsageError("nothing is wished. Give -classes, -names, -width or another option.")
+        raise click.UsageError("nothing to change. Give -classes, -names, -width or another option.")
     from darkpy.tasks.cfg_adapt import adapt as task
 
     return task(net, **options)

@@ -134,9 +134,8 @@ class ConvolutionalSpec:
         padding = options.integer("padding", 0, at_least=0)
         normalize = options.integer("batch_normalize", 0)
         if options.flag("cbn") or normalize == 2:
-            options.notes.append(
-                f"{options.where} cross-iteration batch norm acts as plain batch norm in this version."
-            )
+            where = options.at("cbn" if options.flag("cbn") else "batch_normalize")
+            options.notes.append(f"{where} cross-iteration batch norm acts as plain one in this version of darkpy.")
             normalize = 1
         dilation = options.integer("dilation", 1, at_least=1)
         return cls(

@@ -1,5 +1,6 @@
 """[yolo]: a detection head on anchors.  Source: darknet src/yolo_layer.c; src/parser.c, parse_yolo."""
 
+import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -100,9 +101,8 @@ class YoloSpec:
         truth_thresh = options.real("truth_thresh", 1.0, loud=True)
         loss_word = options.text("iou_loss", "mse")
         if loss_word not in LOSSES:
-            options.notes.append(
-                f"{options.at('iou_loss')} iou_loss={loss_word} is unknown: iou is used, as in darknet."
-            )
+            what = f"{options.at('iou_loss')} iou_loss={loss_word} is unknown"
+            options.notes.append(f"{what}: iou is used, as in darknet.{_near(loss_word)}")
         max_delta = options.real("max_delta", sys.float_info.max, above=0.0)
         for key in _KNOWN_ELSEWHERE.split():
             if options.has(key):
@@ -186,6 +186,12 @@ class YoloSpec:
                 f"nms_kind: {self.nms_rule.kind} ({NMS_KINDS[self.nms_rule.kind]}), beta = {self.nms_rule.beta:f} "
             )
         return tuple(lines)
+
+
+def _near(word: str) -> str:
+    """Return which loss may be meant."""
+    near = difflib.get_close_matches(word, LOSSES, n=1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def _anchors(options: Options, num: int) -> tuple[tuple[float, float], ...]:

@@ -31,7 +31,7 @@ LEGEND = (  # family of the colour, what it says
 )
 READING = (
     "number at a line: the layer it comes from",
-    "line left of rows: they are read by the row at its arrow",
+    "line at the left: from a row to the row that reads it",
     "at the right of a row: its output channels",
     "dashed rule: what is below does not read what is above",
     "frame with n x: its rows n times, one after the other",

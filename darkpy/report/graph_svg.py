@@ -1,4 +1,4 @@
-"""Draws the plan of a network's picture as SVG, with the package drawsvg (``pip install darkpy[graph]``)."""
+"""Draws the plan of a network's picture as SVG, with the package drawsvg (the extra ``graph``)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,6 +9,7 @@ from darkpy.report.graph_box import CHIP, DETAIL_HEIGHT, FONT, GAP, PADDING, SMA
 from darkpy.report.graph_lines import Line
 from darkpy.report.graph_words import printable, text_width
 
+MARK = "<!-- drawn by darkpy cfg show -->"  # near the start of each picture; what has it may be drawn anew
 _FONTS = "Arial, Helvetica, Liberation Sans, DejaVu Sans, sans-serif"
 _PAPER, _INK, _GREY, _STRIPE, _RULE = "#ffffff", "#1f2933", "#5f6b7a", "#f5f7fa", "#c3ccd6"
 _BOX, _BORDER, _HEAD, _HEAD_BORDER, _FRAME = "#ffffff", "#7b8794", "#fdeceb", "#c0392b", "#eef3f8"
@@ -36,6 +37,7 @@ def svg(graph: Graph) -> str:
     """
     draw = _drawsvg()
     picture = draw.Drawing(graph.width, graph.height, font_family=_FONTS)
+    picture.append(draw.Raw(MARK))
     picture.append(draw.Rectangle(0, 0, graph.width, graph.height, fill=_PAPER))
     picture.extend(_head(draw, graph))
     body = draw.Group(transform=f"translate({graph.origin[0]},{graph.origin[1]:g})")
@@ -55,7 +57,7 @@ def _drawsvg() -> Any:
         import drawsvg  # type: ignore[import-untyped]
     except ImportError:
         raise SetupError(
-            "-svg draws with the package drawsvg, which is not installed. Install it: pip install darkpy[graph]"
+            "-svg draws with the package drawsvg, which is not installed. Install it: pip install drawsvg"
         ) from None
     return drawsvg
 

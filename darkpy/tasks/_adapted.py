@@ -16,6 +16,15 @@ from darkpy.files import replaced
 _ERRORS = {"utf-8": "surrogateescape"}  # bytes that are no UTF-8 come back as they were; UTF-16 is exact or refused
 
 
+def check_adapted(cfg: Path, wishes: Wishes) -> None:
+    """Refuse, before anything slow, what ``write_adapted`` would refuse of a cfg that is there.
+
+    Raises:
+        CfgError: If the cfg cannot be read or adapted.
+    """
+    adapt(_read(cfg)[0], wishes, path=str(cfg))
+
+
 def write_adapted(cfg: Path, wishes: Wishes, *, out: Path, force: bool) -> None:
     """Write a copy of a cfg that fulfils the wishes; print the difference on stdout, notes on stderr.
 

@@ -9,7 +9,7 @@ from darkpy.cfg.options import Options
 from darkpy.cfg.shipped import locate
 from darkpy.cfg.text import Section, read_sections
 from darkpy.errors import CfgError
-from darkpy.tasks._adapted import check_free, write_adapted
+from darkpy.tasks._adapted import check_adapted, check_free, write_adapted
 from darkpy.tasks._network import find, say
 
 _NOT_GIVEN = -1  # darknet's default of -width and -height
@@ -126,6 +126,16 @@ def _refuse_cells(size: NetworkSize, net: Options, path: Path) -> None:
             f"-cfg {path}: {size.width} x {size.height} is a size in grid cells, but the copy needs pixels, such as "
             f"the cfg's {own.width} x {own.height}. Leave -width and -height out."
         )
+
+
+def check_copy(copy: Copy, clusters: int, size: NetworkSize) -> None:
+    """Refuse a cfg that cannot take so many anchors or that size, before the labels are read.
+
+    Raises:
+        CfgError: If it cannot.
+    """
+    some = tuple((float(number), float(number)) for number in range(1, clusters + 1))
+    check_adapted(copy.source, Wishes(width=size.width, height=size.height, anchors=some))
 
 
 def write_copy(copy: Copy, anchors: Sequence[tuple[str, str]], size: NetworkSize) -> None:

@@ -22,7 +22,7 @@ from darkpy.report import window
 from darkpy.report.anchor_files import ANCHORS, COUNTERS, anchor_text, counters_text, rounded, write_result
 from darkpy.report.cloud import draw_cloud, write_cloud
 from darkpy.structures import Problem
-from darkpy.tasks._anchor_cfg import Copy, NetworkSize, network_size, open_copy, write_copy
+from darkpy.tasks._anchor_cfg import Copy, NetworkSize, check_copy, network_size, open_copy, write_copy
 from darkpy.tasks._classes import open_datafile
 from darkpy.tasks._network import say
 from darkpy.tasks._progress import ProblemLog
@@ -79,6 +79,8 @@ def calc_anchors(
     size = network_size(width, height, cfg=cfg, net=net)
     copy = open_copy(net, new_cfg, size=size, force=force)
     clusters = _number(num_of_clusters, copy)
+    if copy is not None:
+        check_copy(copy, clusters, size)
     print(f"\n num_of_clusters = {clusters}, width = {size.width}, height = {size.height} ")
     datafile = open_datafile(data)
     boxes = _read(datafile)
@@ -164,8 +166,8 @@ def _cluster(sizes: Sizes, clusters: int, *, seed: int, genetic: bool) -> Cluste
     found = cluster(sizes, clusters, generator=generator, restarts=_RESTARTS)
     print(f"\n iterations = {found.iterations} \n", flush=True)
     say(
-        f"The best average IoU of {_RESTARTS} draws of first centres counts, with seed {seed}; darknet draws once, "
-        "otherwise in every run."
+        f"The best average IoU of {_RESTARTS} draws of first centres counts, with seed {seed}; darknet draws once, and "
+        "differently in every run."
     )
     different = len(np.unique(sizes, axis=0))
     if different < clusters:

@@ -10,10 +10,11 @@ from darkpy.errors import CfgError
 from darkpy.files import replaced
 from darkpy.network import Blueprint, Network, read_blueprint
 from darkpy.report.graph import lay_out
+from darkpy.report.graph_svg import MARK
 from darkpy.report.graph_svg import svg as draw
 from darkpy.tasks._network import find, say
 
-_HEAD = 1 << 16  # bytes of a file in which <svg must stand
+_HEAD = 1 << 16  # bytes of a file in which the mark must stand
 
 
 def show(net: Path, *, svg: Path | None = None) -> int:
@@ -21,10 +22,10 @@ def show(net: Path, *, svg: Path | None = None) -> int:
 
     Args:
         net: The cfg.
-        svg: The picture to write; one that is there is replaced.
+        svg: The picture to write; an earlier one of this command is replaced.
 
     Raises:
-        CfgError: If the cfg cannot be used, or the picture cannot be written or would replace another kind of file.
+        CfgError: If the cfg cannot be used, or the picture cannot be written or would replace another file.
         SetupError: If the package that draws is not installed.
     """
     if svg is not None:
@@ -66,18 +67,18 @@ def _check_target(path: Path) -> None:
     if not os.path.exists(path):
         return
     try:
-        is_picture = os.path.isfile(path) and _is_svg(path)
+        is_ours = os.path.isfile(path) and _is_ours(path)
     except OSError as error:
         raise CfgError(f"-svg {path}: cannot be read: {error.strerror}. Choose another name.") from error
-    if not is_picture:
-        raise CfgError(f"-svg {path}: is there already and no SVG picture, so it is kept. Choose another name.")
+    if not is_ours:
+        raise CfgError(f"-svg {path}: is there already, and not from cfg show, so it is kept. Choose another name.")
 
 
-def _is_svg(path: Path) -> bool:
-    """Return whether a file holds an SVG picture, or nothing."""
+def _is_ours(path: Path) -> bool:
+    """Return whether a file holds a picture that this command drew, or nothing."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return not head or b"<svg" in head
+    return not head or MARK.encode() in head
 
 
 def _write(path: Path, picture: str) -> None:

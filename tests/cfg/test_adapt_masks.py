@@ -31,18 +31,29 @@ def notes(layers: str, anchors: Anchors) -> tuple[str, ...]:
     return adapt(NET + layers, Wishes(anchors=anchors), path="x.cfg").notes
 
 
-def test_masks_stay_where_the_number_stays_though_one_anchor_is_in_none() -> None:
+def test_masks_stay_where_the_number_stays_and_each_anchor_has_a_head() -> None:
     other = ((1.0, 1.0), *SIZES[1:4])
     new = "1,1, 20,20, 30,30, 40,40"
-    assert adapted(head("2,3") + head("1,2"), other) == head("2,3", anchors=new) + head("1,2", anchors=new)
+    assert adapted(head("2,3") + head("0,1,2"), other) == head("2,3", anchors=new) + head("0,1,2", anchors=new)
+
+
+def test_new_anchors_are_shared_out_anew_where_one_would_have_no_head() -> None:
+    """As in yolov4-tiny, whose masks are 3,4,5 and 1,2,3: no head would learn what the first anchor fits best."""
+    other = ((1.0, 1.0), *SIZES[1:4])
+    new = "1,1, 20,20, 30,30, 40,40"
+    layers = head("2,3") + head("1,2")
+    assert adapted(layers, other) == head("2,3", anchors=new) + head("0,1", anchors=new)
+    (note,) = notes(layers, other)
+    assert "no head's mask named anchor 0" in note
+    assert adapted(layers, SIZES[:4]) == layers  # the present ones
 
 
 def test_anchors_are_put_into_the_order_of_the_present_ones() -> None:
     falling = "40,40, 30,30, 20,20, 10,10"
     other = ((5.0, 1.0), (1.0, 1.0), (3.0, 1.0), (2.0, 1.0))
-    assert adapted(head("0,1", anchors=falling), other) == head("0,1", anchors="5,1, 3,1, 2,1, 1,1")
-    assert notes(head("0,1"), other) == ("x.cfg:8: [yolo] the anchors are written in order of their size.",)
-    assert notes(head("0,1"), ((1.0, 1.0), *SIZES[1:4])) == ()
+    assert adapted(head("0,1,2,3", anchors=falling), other) == head("0,1,2,3", anchors="5,1, 3,1, 2,1, 1,1")
+    assert notes(head("0,1,2,3"), other) == ("x.cfg:8: [yolo] the anchors are written in order of their size.",)
+    assert notes(head("0,1,2,3"), ((1.0, 1.0), *SIZES[1:4])) == ()
 
 
 @pytest.mark.parametrize("masks", [("2,3", "0,1"), ("0,1", "2,3")])
@@ -117,7 +128,7 @@ def test_a_slip_of_many_digits_is_named_before_memory_ends() -> None:
 
 
 def test_fewer_anchors_than_heads_are_refused() -> None:
-    with pytest.raises(CfgError, match=r"x.cfg:8: 1 anchors for 2 heads: each needs one. Give 2 or more"):
+    with pytest.raises(CfgError, match=r"x.cfg:8: 1 anchor for 2 heads: each needs one. Give 2 or more"):
         adapted(head("2,3") + head("0,1"), SIZES[:1])
 
 

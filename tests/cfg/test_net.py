@@ -196,3 +196,9 @@ def test_keys_of_video_training_are_announced(line: str, note: str) -> None:
     read = options(line)
     NetSpec.parse(read)
     assert read.notes[-1] == f"x.cfg:5: [net] {line} {note}"
+
+
+def test_augment_speed_beside_track_waits_for_tracking() -> None:
+    read = options("track=1", "augment_speed=4")
+    NetSpec.parse(read)
+    assert read.notes[-1] == "x.cfg:6: [net] augment_speed=4 has no effect in this version of darkpy."

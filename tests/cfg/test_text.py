@@ -199,5 +199,7 @@ def test_sections_to_text_to_sections(drawn: list[tuple[str, list[tuple[str, str
 def test_a_weights_file_in_the_cfgs_place_is_named(tmp_path: Path) -> None:
     path = tmp_path / "net.weights"
     path.write_bytes(b"\0\0\0\0\2\0\0\0\5\0\0\0" + b"\x12\x34\x56\x78" * 9)
-    with pytest.raises(CfgError, match=r"net.weights: not a cfg: it is no text. The order is DATA CFG WEIGHTS"):
+    with pytest.raises(
+        CfgError, match=r"net.weights: not a cfg: it is no text\. Name a \.cfg file; detector takes DATA CFG WEIGHTS"
+    ):
         read_sections(path)

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from darkpy.blueprint import plan_network
 from darkpy.cfg.text import parse_sections
-from darkpy.checks.cfg_check import cfg_classes, check_cfg
+from darkpy.checks.cfg_check import check_cfg
+from darkpy.checks.cfg_graph import option_diagnostics, size_diagnostics, unread_diagnostics
+from darkpy.checks.cfg_heads import class_diagnostics, head_diagnostics, usual_classes
+from darkpy.checks.cfg_net import net_diagnostics
 from darkpy.checks.cfg_survey import survey_cfg, survey_sections
 from darkpy.diagnostics import Severity, exit_status
 from darkpy.errors import CfgError
@@ -38,6 +41,7 @@ def test_everything_is_said_at_once(tmp_path: Path) -> None:
         ("value", line_of(text, "scales=.1")),
         ("unknown-key", line_of(text, "batch_normalise")),
         ("value", line_of(text, "activation=lekay")),
+        ("filters", line_of(text, "filters=255")),
         ("classes", line_of(text, "classes=80")),
     ]
     assert exit_status(check_cfg(path)) == 1
@@ -49,6 +53,12 @@ def test_e14_a_net_with_one_head_still_loads_at_an_odd_size_and_is_warned_about(
     (one,) = check_cfg(path)
     assert (one.severity, one.code, one.line, one.expected) == (Severity.WARNING, "size", 5, "height=96")
     assert "height=70: must be a multiple of 32, the stride of the coarsest head. Set height=64 or 96." in one.message
+
+
+def test_e14_an_odd_size_is_said_beside_a_misfit_of_another_cause(tmp_path: Path) -> None:
+    text = CLEAN.replace("width=96", "width=100").replace("layers=-1,1", "layers=-1,0")
+    path = write_cfg(tmp_path, text)
+    assert found(path) == [("size", 4), ("shape", line_of(text, "[route]", count=2))]
 
 
 def test_a_size_that_a_coarser_head_cannot_divide_is_said_with_its_stride(tmp_path: Path) -> None:
@@ -93,6 +103,21 @@ def test_a02_a_byte_order_mark_is_a_warning_and_crlf_is_nothing(tmp_path: Path) 
     assert check_cfg(path) == []
 
 
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (CLEAN.encode("utf-16"), "utf-16"),
+        (CLEAN.encode("utf-16-be"), "utf-16"),  # without a mark
+        (CLEAN.replace("\n", "\r").encode(), "carriage-returns"),
+        (CLEAN.replace("[net]", "# M\xfcller\n[net]").encode("latin-1"), None),  # comments may be in any code page
+    ],
+)
+def test_what_only_darkpy_can_read_is_a_warning(raw: bytes, code: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "net.cfg"
+    path.write_bytes(raw)
+    assert found(path) == ([(code, 1)] if code else [])
+
+
 def test_after_an_unknown_section_nothing_is_guessed(tmp_path: Path) -> None:
     """What [reorg] puts out is not known, so the layers behind it are not said to misfit."""
     text = CLEAN.replace("[upsample]\nstride=2", "[reorg]\nstride=2\nfilters=7").replace("filters=21", "filters=13")
@@ -121,8 +146,8 @@ def test_a25_the_channels_before_a_head_of_a_later_version_are_counted(
 
 
 def test_the_classes_are_those_of_most_heads(tmp_path: Path) -> None:
-    assert cfg_classes(survey_cfg(write_cfg(tmp_path, CLEAN))) == 2
-    assert cfg_classes(survey_cfg(write_cfg(tmp_path, CLEAN.replace("[yolo]", "[region]")))) is None
+    assert usual_classes(survey_cfg(write_cfg(tmp_path, CLEAN))) == 2
+    assert usual_classes(survey_cfg(write_cfg(tmp_path, CLEAN.replace("[yolo]", "[region]")))) is None
 
 
 def test_a_data_file_is_held_against_the_classes_of_the_cfg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,6 +189,9 @@ def test_what_the_strict_reader_refuses_is_an_error_of_the_check(changes: list[t
         survey = survey_sections(sections, Path("net.cfg"))
     except CfgError:
         return  # of the text: tested above
+    for mended, _ in (size_diagnostics(survey), class_diagnostics(survey)):
+        for rule in (net_diagnostics, head_diagnostics, option_diagnostics, unread_diagnostics):
+            assert all(one.line is not None for one in rule(mended))
     errors = [one for one in survey.diagnostics if one.severity is Severity.ERROR]
     try:
         plan_network(sections, Path("net.cfg"))

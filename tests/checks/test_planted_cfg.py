@@ -47,15 +47,25 @@ PLANTS = (
     Plant("A43", "max_batches=4000\npolicy=steps\nsteps=3200,3600", "max_batches=1500\nema_alpha=0.9998\npolicy=steps\nsteps=1200,1350", WARNING, "no-effect", "ema_alpha", ["begins at iteration 750", "ends at 500"]),
     Plant("A44", "mosaic=1\n", "mosaic=1\nloss_scale=128\n", NOTE, "no-effect", "loss_scale", ["float32", "iteration 301"]),
     Plant("no value", "decay=0.0005", "decay=", WARNING, "no-value", "decay=", ["has no value"]),
-    Plant("E07", "channels=3", "channels=2", ERROR, "value", "channels=2", ["2 channels not supported", "Set channels=3"]),
+    Plant("E07", "channels=3", "channels=2", ERROR, "value", "channels=2", ["2 channels not supported", "Set channels=3"], "channels=3"),
     Plant("E14", "width=96", "width=100", ERROR, "size", "width=100", ["multiple of 32", "Set width=96 or 128"], "width=128"),
     Plant("no width", "width=96\n", "", ERROR, "value", "[net]", ["width=0, height=64, channels=3"]),
     Plant("remainder", "subdivisions=16", "subdivisions=48", WARNING, "subdivisions", "subdivisions=48", ["does not divide batch=64", "48 images"], "subdivisions=32"),
+    Plant("no batch", "batch=64\n", "", WARNING, "batch", "[net]", ["no batch=: counts as 1, so an iteration has 16 images"], "batch=64"),
+    Plant("no batch, no subdivisions", "batch=64\nsubdivisions=16\n", "", WARNING, "batch", "[net]", ["no batch=: good for testing"], "batch=64"),
+    Plant("no max_batches", "max_batches=4000\n", "", WARNING, "max_batches", "[net]", ["no max_batches=: no iterations"]),
     Plant("max_batches", "max_batches=4000\n", "max_batches=0\n", WARNING, "max_batches", "max_batches=0", ["nothing to train"]),
     Plant("burn_in", "burn_in=100", "burn_in=4000", WARNING, "schedule", "burn_in=4000", ["still rising", "max_batches=4000"]),
-    Plant("late step", "steps=3200,3600", "steps=3200,4800", WARNING, "steps", "steps=3200,4800", ["step 4800 is never reached"], "steps=3200,3600"),
+    Plant("late step", "steps=3200,3600", "steps=3200,4800", WARNING, "steps", "steps=3200,4800", ["step 4800 comes too late", "usual: steps=3200,3600."], "steps=3200,3600"),
+    Plant("step at the end", "steps=3200,3600", "steps=3200,4000", WARNING, "steps", "steps=3200,4000", ["step 4000 comes too late"], "steps=3200,3600"),
+    Plant("late of three", "steps=3200,3600\nscales=.1,.1", "steps=100,3200,4800\nscales=10,.1,.1", WARNING, "steps", "steps=100,", ["80 and 90 % of it are usual."]),
     Plant("falling steps", "steps=3200,3600", "steps=3600,3200", WARNING, "steps", "steps=3600,3200", ["must rise"]),
     Plant("scale too many", "scales=.1,.1", "scales=.1,.1,.1", WARNING, "steps", "scales=.1,.1,.1", ["3 scales but 2 steps"]),
+    Plant("rate", "learning_rate=0.001", "learning_rate=0", WARNING, "learning_rate", "learning_rate=0", ["learns nothing"]),
+    Plant("momentum", "momentum=0.9", "momentum=1.5", WARNING, "momentum", "momentum=1.5", ["from 0 to below 1"]),
+    Plant("cells", "4,4, 8,8, 12,12, 20,20, 30,30, 50,40", "0.6,0.7, 1,1, 1.2,1.5, 1.5,1.6, 2,2, 2,1.5", WARNING, "anchors", "0.6,0.7", ["in grid cells"], None, 0, 1),
+    Plant("colon", "filters=8\nsize=3\nstride=8", "filters:8\nfilters=8\nsize=3\nstride=8", WARNING, "unknown-key", "filters:8", ["Write filters=8."]),
+    Plant("same mask", "mask=0,1,2", "mask=3,4,5", WARNING, "mask", "mask=3,4,5", ["earlier head's mask too"], None, 1, 2),
     Plant("gamma", "mosaic=1\n", "mosaic=1\ngamma=2\n", WARNING, "no-effect", "gamma=2", ["policy=steps, only with exp or sigmoid"]),
     Plant("B1", "mosaic=1\n", "mosaic=1\nB1=0.5\n", WARNING, "no-effect", "B1=0.5", ["without adam"]),
     Plant("cutmix", "mosaic=1\n", "mosaic=1\ncutmix=1\n", WARNING, "no-effect", "cutmix=1", ["training uses mosaic alone"], "cutmix=0"),
@@ -69,7 +79,7 @@ PLANTS = (
     Plant("late key", "mosaic=1\n", "mosaic=1\nequidistant_point=5000\n", WARNING, "no-effect", "equidistant_point", ["never acts", "(4000)"]),
     Plant("not yet", "mosaic=1\n", "mosaic=1\ntrack=1\n", NOTE, "no-effect", "track=1", ["no effect in this version"]),
     Plant("no number", "learning_rate=0.001", "learning_rate=fast", ERROR, "value", "learning_rate=fast", ["is no number"]),
-    Plant("1e3", "max_batches=4000", "max_batches=4e3", ERROR, "value", "max_batches=4e3", ["Write 4000"]),
+    Plant("1e3", "max_batches=4000", "max_batches=4e3", ERROR, "value", "max_batches=4e3", ["Write 4000"], "max_batches=4000"),
     Plant("unknown section", "[upsample]", "[upsampel]", ERROR, "section", "[upsampel]", ["Did you mean [upsample]?"]),
     Plant("later section", "[upsample]\nstride=2", "[reorg]\nstride=2", ERROR, "unsupported", "[reorg]", ["not supported"]),
     Plant("no bracket", "[upsample]\n", "[upsample\n[upsample]\n", ERROR, "section", "[upsample", ["is no section"]),
@@ -99,8 +109,9 @@ PLANTS = (
 # The defect follows from another one, and is named too.
 WITH_MORE = {
     "A26": ("mask",),  # without a mask a head has all anchors, those of the other too
-    "classes": ("filters",),  # of the layer before, for three classes
     "many anchors": ("anchors", "anchors"),  # both lists have numbers left over
+    "cells": ("anchors",),  # of both heads
+    "same mask": ("mask",),  # nobody has the first three anchors
     "mask twice": ("mask",),  # the anchor in whose place it stands is not used
 }
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 import pytest
 
-from darkpy.cli._types import DEVICE, FRACTION, GPU_LIST, POINTS, WEIGHTS
+from darkpy.cli._types import BYTES, BYTES_A_SECOND, CARD, DEVICE, FRACTION, GPU_LIST, POINTS, TFLOPS, WEIGHTS
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,22 @@ from darkpy.cli._types import DEVICE, FRACTION, GPU_LIST, POINTS, WEIGHTS
         (GPU_LIST, "0,1, 3", (0, 1, 3)),
         (DEVICE, "cpu", "cpu"),
         (DEVICE, "cuda:1", "cuda:1"),
+        (BYTES, "8GB", 8 * 10**9),
+        (BYTES, "8", 8 * 10**9),
+        (BYTES, "1.5 gib", 3 * 2**29),
+        (BYTES, "500MB", 5 * 10**8),
+        (BYTES, "2TB", 2 * 10**12),
+        (CARD, "8GB", 8 * 2**30),
+        (CARD, "8GiB", 8 * 2**30),
+        (CARD, "512MB", 2**29),
+        (BYTES_A_SECOND, "12GB/s", 12 * 10**9),
+        (BYTES_A_SECOND, "448", 448 * 10**9),
+        (BYTES_A_SECOND, 12 * 10**9, 12 * 10**9),
+        (TFLOPS, "7.5", 7.5),
         (WEIGHTS, "backup/net_last.weights", Path("backup/net_last.weights")),
     ],
 )
-def test_good_words(kind: click.ParamType, word: str, value: Any) -> None:
+def test_good_words(kind: click.ParamType, word: Any, value: Any) -> None:
     assert kind.convert(word, None, None) == value
 
 
@@ -41,6 +53,13 @@ def test_good_words(kind: click.ParamType, word: str, value: Any) -> None:
         (GPU_LIST, "0,", "'0,' is no list of GPU numbers."),
         (GPU_LIST, "1,1", "'1,1' names a GPU twice."),
         (DEVICE, "gpu", "'gpu' is no device. Write cpu, cuda, cuda:N, mps, xpu or xpu:N."),
+        (BYTES, "much", "'much' is no amount. Write a number and its unit, such as 8GB."),
+        (BYTES, "8GB/s", "'8GB/s' is no amount."),
+        (BYTES, "-8GB", "'-8GB' is no amount."),
+        (BYTES, "0GB", "'0GB' is out of bounds. Write an amount such as 8GB."),
+        (BYTES, "9999999999TB", "'9999999999TB' is out of bounds."),
+        (BYTES_A_SECOND, "12Gb/s", "'12Gb/s': b are bits. Write bytes with a large B, such as 8GB/s."),
+        (TFLOPS, "0", "'0' is not between 0.001 and 1e+06."),
         (WEIGHTS, "0.5", "'0.5' is a number and no weights file. -map takes no value; thresholds are -thresh 0.5"),
     ],
 )

@@ -82,7 +82,9 @@ def test_anchors_beyond_num_are_not_read() -> None:
 
 def test_an_unknown_loss_is_iou_and_that_is_said() -> None:
     assert spec(iou_loss="eiou").rules.iou_loss == "iou"
-    assert notes(iou_loss="eiou") == ["x.cfg:18: [yolo] iou_loss=eiou is unknown: iou is used, as in darknet."]
+    assert notes(iou_loss="eiou") == [
+        "x.cfg:18: [yolo] iou_loss=eiou is unknown: iou is used, as in darknet. Did you mean iou?"
+    ]
 
 
 def test_an_unknown_nms_is_the_default_and_that_is_said() -> None:

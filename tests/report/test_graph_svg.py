@@ -93,5 +93,5 @@ def test_odd_names_give_sound_xml(name: str) -> None:
 
 def test_without_the_package_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "drawsvg", None)
-    with pytest.raises(SetupError, match=r"^-svg draws .* not installed\. Install it: pip install darkpy\[graph\]$"):
+    with pytest.raises(SetupError, match=r"^-svg draws .* not installed\. Install it: pip install drawsvg$"):
         svg(graph())

@@ -162,11 +162,18 @@ def test_a_network_without_anchors() -> None:
         copy()
 
 
-def test_fewer_anchors_than_heads_leave_anchors_txt_behind() -> None:
-    with pytest.raises(CfgError, match="1 anchors for 2 heads"):
+def test_fewer_anchors_than_heads_are_refused_before_anything_slow() -> None:
+    with pytest.raises(CfgError, match="1 anchor for 2 heads"):
         copy(num_of_clusters=1)
-    assert Path("anchors.txt").exists()
+    assert not Path("anchors.txt").exists()
     assert not Path("net-anchors.cfg").exists()
+
+
+def test_a_size_that_the_cfg_cannot_take_is_refused_before_anything_slow() -> None:
+    Path("net.cfg").write_text(CFG.format(width=320, height=160).replace("size=1\n", "size=1\nstride=32\n", 1))
+    with pytest.raises(CfgError, match=r"width=100 must be a multiple of 32"):
+        copy(width=100, height=160)
+    assert not Path("anchors.txt").exists()
 
 
 def test_o_and_force_without_cfg_are_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -199,8 +199,8 @@ def test_a_place_that_cannot_be_written_is_named(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "nothing is wished. Give -classes"),
-        (["-o", "x.cfg", "-force"], "nothing is wished"),
+        ([], "nothing to change. Give -classes"),
+        (["-o", "x.cfg", "-force"], "nothing to change"),
         (["-classes", "3", "-names", "x.names"], "-classes and -names both say how many classes"),
         (["-classes", "0"], "0 is not in the range"),
     ],

@@ -49,20 +49,26 @@ def test_picture_is_written_beside_the_table(net: Path, tmp_path: Path, capsys: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["graph.svg", "net.cfg"]
 
 
-@pytest.mark.parametrize("content", ["<svg/>", "", "<?xml version='1.0'?>\n<!-- mine -->\n<svg></svg>"])
-def test_an_older_picture_is_replaced(net: Path, tmp_path: Path, content: str) -> None:
+def test_an_older_picture_and_an_empty_file_are_replaced(net: Path, tmp_path: Path) -> None:
     target = tmp_path / "graph.SVG"
-    target.write_text(content, encoding="utf-8")
+    target.touch()
     show(net, svg=target)
-    assert "net.cfg" in target.read_text(encoding="utf-8")
+    older = target.read_text(encoding="utf-8")
+    assert "net.cfg" in older
+    other = net.rename(tmp_path / "other.cfg")
+    show(other, svg=target)
+    assert target.read_text(encoding="utf-8") == older.replace("net.cfg", "other.cfg")
 
 
-def test_another_kind_of_file_is_kept(net: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"\x00mine", b"<?xml version='1.0'?>\n<!-- mine -->\n<svg></svg>"])
+def test_a_file_of_the_users_is_kept(net: Path, tmp_path: Path, content: bytes) -> None:
     target = tmp_path / "notes.svg"
-    target.write_bytes(b"\x00mine")
-    with pytest.raises(CfgError, match=r"^-svg .*notes\.svg: is there already and no SVG picture, so it is kept\. "):
+    target.write_bytes(content)
+    with pytest.raises(
+        CfgError, match=r"^-svg .*notes\.svg: is there already, and not from cfg show, so it is kept\. "
+    ):
         show(net, svg=target)
-    assert target.read_bytes() == b"\x00mine"
+    assert target.read_bytes() == content
 
 
 def test_the_cfg_itself_is_kept(net: Path) -> None:
@@ -113,7 +119,7 @@ def test_a_missing_package_is_said_before_the_table(
     net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "drawsvg", None)
-    with pytest.raises(SetupError, match=r"pip install darkpy\[graph\]"):
+    with pytest.raises(SetupError, match=r"pip install drawsvg$"):
         show(net, svg=tmp_path / "graph.svg")
     assert capsys.readouterr().out == ""
     assert show(net) == 0
