@@ -12,6 +12,7 @@ from darkpy.errors import CfgError
 
 POLICIES = ("constant", "step", "steps", "exp", "poly", "random", "sigmoid", "sgdr")
 
+_HIGHEST_TIER = 3
 # Keys that darkpy reads but does not act on yet: said once, so that nobody waits for an effect.
 _NOT_YET = " in this version of darkpy"
 OF_CLASSIFIERS = ": darknet turns and stretches only the pictures of classifiers"
@@ -19,7 +20,6 @@ _WITHOUT_EFFECT: dict[str, tuple[float, str]] = {  # the value that asks for not
     "attention": (0, _NOT_YET),
     "contrastive": (0, _NOT_YET),
     "dynamic_minibatch": (0, _NOT_YET),
-    "optimized_memory": (0, _NOT_YET),
     "show_receptive_field": (0, _NOT_YET),
     "time_steps": (1, _NOT_YET),
     "track": (0, _NOT_YET),
@@ -110,6 +110,8 @@ class NetSpec:
     badlabels_rejection_percentage: float
     num_sigmas_reject_badlabels: float
     sequential_subdivisions: int
+    optimized_memory: int  # the memory tier
+    offload_file: str  # takes the place of RAM at tiers 2 and 3; empty: RAM
 
     @property
     def mini_batch(self) -> int:
@@ -193,6 +195,8 @@ class NetSpec:
             sequential_subdivisions=min(
                 options.integer("sequential_subdivisions", subdivisions, at_least=1), subdivisions
             ),
+            optimized_memory=options.integer("optimized_memory", 0, at_least=0, at_most=_HIGHEST_TIER),
+            offload_file=options.text("offload_file", ""),
         )
         _check_input(spec, options)
         _note_without_effect(options)

@@ -69,7 +69,7 @@ class Amount(click.ParamType):
             self.fail(f"'{value}' is no amount. Write a number and its unit, such as 8GB{self.per}.", param, ctx)
         number, power, binary = found.groups(default="")
         unit = (1024 if binary else self.thousand) ** self._POWERS.index((power or "G").upper())
-        amount = round(float(number) * unit)
+        amount: int = round(float(number) * unit)
         if not 0 < amount < 2**60:
             self.fail(f"'{value}' is out of bounds. Write an amount such as 8GB{self.per}.", param, ctx)
         return amount

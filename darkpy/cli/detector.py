@@ -1,4 +1,4 @@
-"""``darkpy detector train | test | map | valid | recall | calc_anchors``: darknet's commands.
+"""``darkpy detector train | test | map | valid | recall | calc_anchors | memory``: darknet's commands, and one more.
 
 Source: darknet src/detector.c, run_detector.
 """
@@ -17,7 +17,7 @@ from darkpy.cfg.text import unreadable
 from darkpy.cli._darknet import DarknetGroup, darknet_settings
 from darkpy.cli._openmp import let_idle_threads_sleep
 from darkpy.cli._options import detector_options, word
-from darkpy.cli._types import FILE, WEIGHTS
+from darkpy.cli._types import BYTES, BYTES_A_SECOND, CARD, FILE, POSITIVE, TFLOPS, WEIGHTS
 from darkpy.errors import CfgError, WeightsError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -128,6 +128,30 @@ def calc_anchors(ctx: click.Context, /, data: Path, cfg: Path | None, **options:
     from darkpy.tasks.calc_anchors import calc_anchors as task
 
     return task(data, cfg, **options)
+
+
+@detector.command()
+@click.argument("net", type=FILE, metavar="NET.cfg")
+@word("-vram", CARD, default="8GB", help="Memory of the card, as on its box.")
+@word("-ram", BYTES, help="Memory of the machine (default: this one's).")
+@word("-link", BYTES_A_SECOND, default="12GB/s", help="Between machine and card, each way: 12 is PCIe 3.0, 25 is 4.0.")
+@word("-tflops", TFLOPS, default=7.5, help="Of the card, with 32 bits: 10**12 operations a second.")
+@word("-membw", BYTES_A_SECOND, default="448GB/s", help="Of the card's memory.")
+@word("-width", POSITIVE, help="Network width in pixels (default: the largest that random draws).")
+@word("-height", POSITIVE, help="Network height in pixels.")
+@word("-infer", help="Plan for detection, not for training.")
+@word("-measure", help="Run a real step on the CPU, and compare.")
+@word("-tier", click.IntRange(0, 3), help="Tier to measure and to draw (default: optimized_memory of the cfg).")
+@word("-plot", FILE, help="Write a picture: bytes of each layer, and the timeline of a step.")
+def memory(net: Path, **options: Any) -> int:
+    """Say how much memory NET.cfg needs, and which mini-batch fits.
+
+    Nothing is trained, and no GPU is needed. The rates that are assumed where none is given are an RTX 2070's.
+    """
+    begin("memory", net, None, None)
+    from darkpy.tasks.memory import memory as task
+
+    return task(net, **options)
 
 
 def begin(

@@ -22,6 +22,7 @@ from darkpy.tasks._interrupt import StopRequest, stop_on_signals
 from darkpy.tasks._network import say
 from darkpy.tasks._resume import Start, chosen_seed, fingerprint, read_start, run_figures
 from darkpy.tasks._training_data import Lists, ProblemSink, augmentation, measure_and_print, requests
+from darkpy.tasks._training_memory import training_memory
 from darkpy.tasks._training_setup import (
     choose_checkpoints,
     choose_maps,
@@ -123,6 +124,7 @@ class TrainingRun:
             state=self._state,
             emit=self._emit,
         )
+        self.memory = training_memory(net, next(network.parameters()).device)
         self.trainer = Trainer(
             network,
             Callbacks(
@@ -138,6 +140,7 @@ class TrainingRun:
             seed=seed,
             iou_threshold=wishes.iou_threshold,
             coefficient=self.sizes.factor,
+            around_step=self.memory.step,
         )
         self._take_over(start)
 
@@ -157,6 +160,7 @@ class TrainingRun:
                 raise out_of_memory(self.network, self.sizes.largest) from error
             finally:
                 self.rows.close()
+                self.memory.close()
             if not self.trainer.update.has_finite_weights():
                 raise TrainingError(
                     f"iteration {self.trainer.iteration}: the weights are no finite numbers, and not saved. "

@@ -1,0 +1,187 @@
+"""Costs and a budget -> what fits, and how long it takes.  Pure.
+
+Bytes come from recorded steps (``trace``); seconds from two rates that are the same share of the data sheet's figures
+on every device: it is a model, good for comparing ways to train, not for timing one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from darkpy.memory.arena import BLOCK
+from darkpy.memory.costs import Operation, Trace
+
+GB, GIB = 10**9, 2**30
+COMPUTE_SHARE, BANDWIDTH_SHARE = 0.6, 0.8  # of -tflops and -membw that are reached
+CONTEXT = GB // 2  # bytes: what the driver and the libraries take of a card
+WORKSPACE = 256 * 2**20  # bytes left for convolutions' scratch; with less, cuDNN falls back on slower algorithms
+RAM_SHARE = 0.75  # of the machine's memory that may be pinned: the rest is the system's, the loader's, this process's
+_MOST = 1 << 20  # images of a mini-batch
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Rates of a device, in units of one a second."""
+
+    flops: float  # floating point operations, by the data sheet
+    bandwidth: float  # bytes of device memory, by the data sheet
+    link: float  # bytes to or from host memory, as measured: both directions at once
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Memory to use, in bytes."""
+
+    device: int  # all that a card has for the program
+    ram: int
+
+    @property
+    def pinned(self) -> int:
+        """Bytes of RAM that may be pinned, in whole blocks."""
+        return int(self.ram * RAM_SHARE) // BLOCK * BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """What is there all the time, in bytes."""
+
+    parameters: int
+    statistics: int
+    momentum: int
+    average: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of it."""
+        return self.parameters + self.statistics + self.momentum + self.average
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """Seconds of forward and backward, and of the copies beside them."""
+
+    forward: float
+    backward: float
+    copy_out: float
+    copy_back: float
+    total: float
+
+
+@dataclass(slots=True)
+class Tier:
+    """What one way to train costs."""
+
+    number: int
+    trace: Trace
+    _peaks: dict[int, int] = field(default_factory=dict)
+
+    def peak(self, mini_batch: int) -> int:
+        """Return the bytes that a step takes beside the states, at most."""
+        if mini_batch not in self._peaks:
+            self._peaks[mini_batch] = self.trace.peak(mini_batch)
+        return self._peaks[mini_batch]
+
+    def pinned(self, mini_batch: int) -> int:
+        """Return the bytes of host memory, in whole blocks."""
+        return -(-self.trace.offloaded.at(mini_batch) // BLOCK) * BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A way to train that fits."""
+
+    tier: int
+    mini_batch: int
+    subdivisions: int
+    device: int  # bytes, without the context
+    pinned: int  # bytes
+    seconds: float  # an iteration
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """A network at one size."""
+
+    states: States
+    tiers: tuple[Tier, ...]
+    update: Trace  # the weight update
+    batch: int  # images an iteration
+    largest_gradient: int  # bytes, of one parameter
+
+    def device(self, tier: Tier, mini_batch: int) -> int:
+        """Return the bytes that training takes on the device, without the context."""
+        return self.states.total + WORKSPACE + tier.peak(mini_batch)
+
+    def fits(self, tier: Tier, mini_batch: int, budget: Budget) -> bool:
+        """Return whether a mini-batch fits."""
+        return self.device(tier, mini_batch) <= budget.device and tier.pinned(mini_batch) <= budget.pinned
+
+    def largest(self, tier: Tier, budget: Budget) -> int:
+        """Return the largest mini-batch that fits, whatever the batch is; 0 if none does."""
+        low, high = 0, 1
+        while high < _MOST and self.fits(tier, high, budget):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.fits(tier, middle, budget) else (low, middle)
+        return low
+
+    def iteration(self, tier: Tier, mini_batch: int, subdivisions: int, machine: Machine) -> float:
+        """Return the seconds of an iteration: its mini-batches and the weight update."""
+        update = sum(_seconds(one, 1, machine) for one in self.update.operations)
+        return subdivisions * step_time(tier.trace, mini_batch, machine).total + update
+
+    def fit(self, tier: Tier, mini_batch: int, subdivisions: int, machine: Machine) -> Fit:
+        """Return the figures of a way to train."""
+        seconds = self.iteration(tier, mini_batch, subdivisions, machine)
+        device, pinned = self.device(tier, mini_batch), tier.pinned(mini_batch)
+        return Fit(tier.number, mini_batch, subdivisions, device, pinned, seconds)
+
+    def best_of(self, tier: Tier, budget: Budget, machine: Machine) -> Fit | None:
+        """Return the tier with the least subdivisions that fit; None if not even a mini-batch of 1 does."""
+        largest = self.largest(tier, budget)
+        subdivisions = least_subdivisions(self.batch, largest)
+        if subdivisions is None:
+            return None
+        return self.fit(tier, self.batch // subdivisions, subdivisions, machine)
+
+    def recommend(self, budget: Budget, machine: Machine) -> Fit | None:
+        """Return the largest mini-batch that fits, in the lowest tier that has it; None if nothing fits."""
+        fits = [self.best_of(tier, budget, machine) for tier in self.tiers]
+        return min((fit for fit in fits if fit is not None), key=lambda fit: (fit.subdivisions, fit.tier), default=None)
+
+
+def least_subdivisions(batch: int, largest: int) -> int | None:
+    """Return the smallest number that divides the batch into mini-batches of at most ``largest`` images."""
+    return next((n for n in range(1, batch + 1) if batch % n == 0 and batch // n <= largest), None)
+
+
+def step_time(trace: Trace, mini_batch: int, machine: Machine) -> StepTime:
+    """Return the seconds of one mini-batch.
+
+    Copies run beside the computation, each direction on its own. What cannot be hidden: copying out begins with the
+    first tensor that is there, and behind the last tensor that comes back its layers are still to be computed.
+    """
+    times = [_seconds(one, mini_batch, machine) for one in trace.operations]
+    forward, backward = sum(times[: trace.forward]), sum(times[trace.forward :])
+    trips = trace.trips[: trace.waiting(mini_batch)]
+    out = trace.offloaded.at(mini_batch) / machine.link
+    back = sum(trip.lifetime.size.at(mini_batch) * len(trip.loads) for trip in trips) / machine.link
+    first = sum(times[: min((trip.stored_at for trip in trips), default=0)])
+    last_load = max((load.born for trip in trips for load in trip.loads), default=len(times))
+    behind = sum(times[last_load:])
+    whole = max(forward, first + out) + max(backward, back + behind)
+    return StepTime(forward, backward, out, back, whole)
+
+
+def _seconds(operation: Operation, mini_batch: int, machine: Machine) -> float:
+    """Return the seconds of an operation: of computing or of moving bytes, whichever takes longer."""
+    computing = operation.flops_image * mini_batch / (COMPUTE_SHARE * machine.flops)
+    return max(computing, operation.moved.at(mini_batch) / (BANDWIDTH_SHARE * machine.bandwidth))
+
+
+def card(gigabytes: float) -> int:
+    """Return the bytes that a program has on a card of so many 'GB', which are GiB, less the context."""
+    return int(gigabytes * GIB) - CONTEXT
+
+
+CARDS: Sequence[int] = (2, 4, 6, 8, 11, 16, 24, 48, 80)  # 'GB' on the box

@@ -1,0 +1,83 @@
+"""The tiers: how much of what backward needs stays on the device."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from darkpy.memory.arena import Arena, Blocks
+from darkpy.memory.copies import Copies, copies_for
+from darkpy.memory.offload import AHEAD, WRITING, Offload
+from darkpy.memory.saving import SavedActivations
+
+TIERS = (0, 1, 2, 3)
+
+
+class TieredMemory:
+    """Hands out the context that each step of a training runs in.
+
+    Tier 0 changes nothing. Tier 1 computes batch norm, activations and pooling again in backward. Tier 2 puts what
+    is left of the saved tensors into host memory. Tier 3 computes sums and concatenations again, too.
+
+    Args:
+        tier: 0 to 3.
+        device: Where the network is.
+        blocks: Host memory, for tiers 2 and 3.
+        say: Gets a line when a block is full, and for the last one at the end of a step that made one.
+        writing: As of ``Offload``.
+        ahead: As of ``Offload``.
+
+    Raises:
+        ValueError: If there is no such tier, or it needs host memory and there is none.
+    """
+
+    def __init__(
+        self,
+        tier: int,
+        device: torch.device,
+        *,
+        blocks: Blocks | None = None,
+        say: Callable[[str], None] | None = None,
+        writing: int = WRITING,
+        ahead: int = AHEAD,
+    ) -> None:
+        if tier not in TIERS:
+            raise ValueError(f"tier={tier}: must be one of {TIERS}")
+        if tier >= 2 and blocks is None:
+            raise ValueError(f"tier={tier}: needs blocks of host memory")
+        self.tier = tier
+        self._blocks = blocks
+        self.arena: Arena | None = None
+        self._offload: Offload | None = None
+        self._copies: Copies | None = None
+        if tier >= 2 and blocks is not None:
+            self.arena = Arena(blocks, say=say)
+            self._copies = copies_for(device)
+            self._offload = Offload(self.arena, self._copies, writing=writing, ahead=ahead)
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Run forward and backward of one mini-batch in this context.
+
+        Raises:
+            MemoryPlanError: If host memory is short.
+        """
+        if self.tier == 0:
+            yield
+            return
+        try:
+            with SavedActivations(self._offload, recompute_sums=self.tier >= 3):
+                yield
+        finally:
+            if self._offload is not None:
+                self._offload.end()
+        if self.arena is not None:
+            self.arena.tell_last()
+
+    def close(self) -> None:
+        """End what copies, and let the host memory go."""
+        if self._copies is not None:
+            self._copies.close()
+        if self._blocks is not None:
+            self._blocks.close()
+        self.arena = self._offload = self._blocks = None

@@ -1,0 +1,49 @@
+"""One real step in a process of its own: prints its memory before and at the peak, in bytes, as JSON.
+
+Run as ``python -m darkpy.tasks._memory_child CFG WIDTH HEIGHT MINI_BATCH TIER TRUTHS``.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import torch
+
+from darkpy.blueprint import read_blueprint
+from darkpy.engine.optimizer import DarknetUpdate
+from darkpy.layers._base import StepKey
+from darkpy.memory.tiers import TieredMemory
+from darkpy.tasks._network import build_network
+
+STATUS = Path("/proc/self/status")
+
+
+def main(arguments: list[str]) -> None:
+    """Run the step that the words ask for."""
+    cfg, *numbers = arguments
+    width, height, mini_batch, tier, objects = map(int, numbers)
+    blueprint = read_blueprint(Path(cfg))
+    device = torch.device("cpu")
+    base = _status("VmRSS")
+    network = build_network(blueprint, device)
+    update = DarknetUpdate(network)
+    for tensor in update.state().values():
+        tensor.fill_(0)  # zeros take no memory before they are written
+    images = torch.rand(mini_batch, blueprint.net.channels, height, width)
+    images = images.to(memory_format=torch.channels_last)
+    truths = torch.rand(mini_batch, objects, 5) * torch.tensor([1, 1, 0.4, 0.4, 0])
+    network.begin(StepKey(0, 0, 0))
+    with TieredMemory(tier, device).step():
+        network.losses(images, truths)
+    print(json.dumps({"base": base, "peak": _status("VmHWM")}))
+
+
+def _status(key: str) -> int:
+    found = re.search(rf"^{key}:\s*(\d+) kB$", STATUS.read_text("utf-8"), re.MULTILINE)
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
