@@ -2,17 +2,12 @@
 
 import sys
 
-from darkpy.cli.main import close_quietly, prepare_streams, run
+from darkpy.cli.main import run_process
 
 
 def main() -> None:
     """Run the process's command line and exit with its status."""
-    prepare_streams()
-    try:
-        status = run()
-    finally:
-        close_quietly()
-    sys.exit(status)
+    sys.exit(run_process())
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -29,6 +29,31 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def is_among(path: Path, others: Iterable[str | Path]) -> bool:
+    """Return whether a path is one of the others, however they are spelled: through links, or in another letter case.
+
+    Args:
+        path: It need not exist.
+        others: They need not exist.
+    """
+    own, name, place = file_id(path), path.name.lower(), os.path.normcase(os.path.realpath(path))
+    for other in others:
+        if own is not None and own == file_id(other):
+            return True
+        if os.path.basename(other).lower() == name and os.path.normcase(os.path.realpath(other)) == place:
+            return True
+    return False
+
+
+def file_id(path: str | Path) -> tuple[int, int] | None:
+    """Return what is equal for two names of one file or folder; None if there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return None
+    return found.st_dev, found.st_ino
 
 
 def free_name(path: Path) -> Path:

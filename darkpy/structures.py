@@ -4,8 +4,10 @@ Letters: B images, C channels or classes, H rows, W columns, T truths, N detecti
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from torch import Tensor
+if TYPE_CHECKING:  # torch takes seconds, and checks of pictures need none of it
+    from torch import Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,8 @@ class Problem:
 class MiniBatch:
     """The images of one forward pass, with their truths."""
 
-    images: Tensor  # (B, C, H, W) RGB: uint8, of which a network sees images / 255; by mixup float32 in 0..1, as it is
-    truths: Tensor  # (B, T, 5) float32: centre x, y, width, height relative to the picture, class; unused rows are 0
+    images: "Tensor"  # (B, C, H, W) RGB: uint8, of which a network sees images / 255; by mixup float32 0..1, as is
+    truths: "Tensor"  # (B, T, 5) float32: centre x, y, width, height relative to the picture, class; unused rows are 0
     paths: tuple[str, ...]  # B picture paths
     problems: tuple[Problem, ...] = ()
 
@@ -36,9 +38,9 @@ class MiniBatch:
 class Detections:
     """What a network found in one picture, in darknet's array order."""
 
-    boxes: Tensor  # (N, 4) float32: centre x, y, width, height, relative to the picture
-    objectness: Tensor  # (N,) float32
-    probabilities: Tensor  # (N, C) float32: objectness x class score, 0 where not above the threshold
+    boxes: "Tensor"  # (N, 4) float32: centre x, y, width, height, relative to the picture
+    objectness: "Tensor"  # (N,) float32
+    probabilities: "Tensor"  # (N, C) float32: objectness x class score, 0 where not above the threshold
 
     def __len__(self) -> int:
         return int(self.boxes.shape[0])
@@ -60,10 +62,10 @@ class NmsRule:
 class EvaluationBatch:
     """Pictures of the valid list, resized as darknet's inference does, with their truths."""
 
-    images: Tensor  # (B, C, H, W) float32, 0..1, RGB; zeros where the picture is unreadable
+    images: "Tensor"  # (B, C, H, W) float32, 0..1, RGB; zeros where the picture is unreadable
     sizes: tuple[tuple[int, int], ...]  # B times (width, height) of the picture, in pixels
-    truths: tuple[Tensor, ...]  # B times (T, 5) float32: centre x, y, width, height relative to the picture, class
-    difficult: tuple[Tensor, ...]  # B times (T, 5), as truths; empty without a `difficult` list
+    truths: "tuple[Tensor, ...]"  # B times (T, 5) float32: centre x, y, width, height relative to the picture, class
+    difficult: "tuple[Tensor, ...]"  # B times (T, 5), as truths; empty without a `difficult` list
     paths: tuple[str, ...]
     readable: tuple[bool, ...]  # False: no detections, its truths count as missed
     problems: tuple[Problem, ...] = ()

@@ -104,7 +104,7 @@ def read_datafile(path: Path) -> DataFile:
         if not line or line[0] in "#;":
             continue
         if line.startswith("["):
-            raise CfgError(f"{path}:{number}: '{line}' is a section, so this is a cfg, not a .data file. Swap the two.")
+            raise CfgError(f"{path}:{number}: '{line}' is a section, so this is a cfg, not a .data file.")
         key, equals, value = (part.strip() for part in line.partition("="))
         value = f" {value}".partition(" #")[0].strip()
         if not equals or not value:

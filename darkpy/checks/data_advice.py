@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from darkpy.blueprint import Blueprint
 from darkpy.checks.data_boxes import Grid, tiny_boxes
+from darkpy.checks.data_masks import HeadAnchors, idle_anchors, masks_text, new_masks, unlearnt_diagnostics
 from darkpy.checks.data_set import Boxes, DataSet
 from darkpy.data.anchors import average_iou, cluster
 from darkpy.data.index import label_path
 from darkpy.data.labels import read_labels
 from darkpy.diagnostics import Diagnostic, Severity
-from darkpy.layers.yolo import YoloSpec
 from darkpy.report.anchor_files import plain_text
 from darkpy.report.data_report import Advice
 
@@ -21,7 +20,7 @@ Sizes = npt.NDArray[np.float64]  # (N, 2) width and height in pixels
 
 _STEP = 32  # sizes are multiples of the coarsest stride
 _LEAST, _MOST = 320, 1024  # of the longer side
-_STRIDE = 8  # of the finest head of most networks
+STRIDE = 8  # of the finest head of most networks
 _SHARE = 0.95  # of the boxes must cover a cell
 _CLUSTERS = 6
 _MOST_BOXES = 50_000  # for clustering: more change nothing but the time
@@ -40,22 +39,7 @@ class NetworkFacts:
     channels: int
     anchors: Sizes  # (K, 2) in pixels of the network; empty without [yolo]
     classes: int | None  # of its last head
-
-
-def network_facts(blueprint: Blueprint, path: str) -> NetworkFacts:
-    """Return what a blueprint says about boxes."""
-    heads = [plan for plan in blueprint.layers if isinstance(plan.spec, YoloSpec)]
-    rules = [plan.spec.rules for plan in heads if isinstance(plan.spec, YoloSpec)]
-    anchors = {anchor for rule in rules for anchor in rule.anchors}  # a truth looks at all of them, masked or not
-    net = blueprint.net
-    stride = min((net.width // max(plan.output.width, 1) for plan in heads), default=_STRIDE)
-    return NetworkFacts(
-        path,
-        Grid(net.width, net.height, max(stride, 1), net.letter_box),
-        net.channels,
-        np.array(sorted(anchors), np.float64).reshape(-1, 2),
-        rules[-1].classes if rules else None,
-    )
+    heads: tuple[HeadAnchors, ...] = ()
 
 
 def advise(data: DataSet, network: NetworkFacts | None, *, generator: np.random.Generator) -> Advice | None:
@@ -72,7 +56,7 @@ def advise(data: DataSet, network: NetworkFacts | None, *, generator: np.random.
     boxes = _measurable(data.boxes)
     if not len(boxes.lines):
         return None
-    stride = network.grid.stride if network else _STRIDE
+    stride = network.grid.stride if network else STRIDE
     width, height = suggested_size(data, boxes, stride)
     grid = network.grid if network else Grid(width, height, stride)
     sides = grid.sides(boxes)
@@ -80,7 +64,11 @@ def advise(data: DataSet, network: NetworkFacts | None, *, generator: np.random.
         sides = sides[generator.choice(len(sides), _MOST_BOXES, replace=False)]
     own = network.anchors if network else np.zeros((0, 2))
     clusters = len(own) or _CLUSTERS
-    found = cluster(sides, clusters, generator=generator, restarts=3) if len(sides) >= clusters else None
+    enough = len(np.unique(sides, axis=0)) >= clusters  # fewer would be named twice
+    found = cluster(sides, clusters, generator=generator, restarts=3) if enough else None
+    own_iou = average_iou(sides, own) if len(own) else None
+    if found and own_iou is not None and own_iou > found.average_iou:
+        found = None  # the network has better ones
     return Advice(
         width=width,
         height=height,
@@ -89,8 +77,14 @@ def advise(data: DataSet, network: NetworkFacts | None, *, generator: np.random.
         anchors_for=(grid.width, grid.height),
         anchors=tuple((float(w), float(h)) for w, h in found.anchors) if found else (),
         average_iou=found.average_iou if found else None,
-        own_average_iou=average_iou(sides, own) if len(own) else None,
+        own_average_iou=own_iou,
+        masks=_further_masks(network, found.anchors) if found and network else (),
     )
+
+
+def _further_masks(network: NetworkFacts, anchors: Sizes) -> tuple[str, ...]:
+    """Return the masks to write with new anchors; none where the present ones give each anchor a head."""
+    return new_masks(network.heads, anchors.prod(axis=1).tolist()) if idle_anchors(network.heads) else ()
 
 
 def _measurable(boxes: Boxes) -> Boxes:
@@ -140,8 +134,17 @@ def _reshaped(picture: tuple[int, int], pixels: int) -> tuple[int, int]:
     return int(widths.flat[best]), int(heights.flat[best])
 
 
-def network_diagnostics(data: DataSet, network: NetworkFacts, advice: Advice | None) -> Iterator[Diagnostic]:
-    """Yield where the network's size and anchors do not fit the set."""
+def network_diagnostics(
+    data: DataSet, network: NetworkFacts, advice: Advice | None, *, names: Sequence[str] = ()
+) -> Iterator[Diagnostic]:
+    """Yield where the network's size and anchors do not fit the set.
+
+    Args:
+        data: The set.
+        network: The network.
+        advice: What would fit.
+        names: Of the classes.
+    """
     picture = median_picture(data)
     grid = network.grid
     if picture is not None:
@@ -157,20 +160,37 @@ def network_diagnostics(data: DataSet, network: NetworkFacts, advice: Advice | N
             )
             yield Diagnostic(Severity.NOTE, "aspect", network.path, None, message, f"width={width} height={height}")
     if advice is not None and advice.average_iou is not None and advice.own_average_iou is not None:
-        yield from _poor_anchors(network, advice.own_average_iou, advice.average_iou, advice.anchors_text)
+        yield from _poor_anchors(
+            network, advice.own_average_iou, advice.average_iou, advice.anchors_text, masks=advice.masks
+        )
+    boxes = _measurable(_of_train(data))
+    yield from unlearnt_diagnostics(grid.sides(boxes), boxes.classes, network.heads, path=network.path, names=names)
 
 
-def _poor_anchors(network: NetworkFacts, own: float, clustered: float, text: str) -> Iterator[Diagnostic]:
+def _of_train(data: DataSet) -> Boxes:
+    """Return the boxes of the train list; all where there is none."""
+    row = next((row for row, listed in enumerate(data.lists) if listed.key == "train"), None)
+    if row is None:
+        return data.boxes
+    of_train, boxes = data.members[row, data.boxes.owners], data.boxes
+    return Boxes(boxes.truths[of_train], boxes.owners[of_train], boxes.lines[of_train], boxes.sizes[of_train])
+
+
+def _poor_anchors(
+    network: NetworkFacts, own: float, clustered: float, text: str, *, masks: Sequence[str]
+) -> Iterator[Diagnostic]:
     if clustered - own > _FAR_WORSE:
         message = (
             f"its anchors have an average IoU of {own:.1%} with the boxes of this set, clustered ones {clustered:.1%}: "
-            f"anchors of another set? Write anchors = {text}"
+            f"anchors of another set? Write anchors = {text}{f' and {masks_text(masks)}' if masks else ''}"
         )
         yield Diagnostic(Severity.WARNING, "anchors", network.path, None, message, f"anchors = {text}")
 
 
 def quick_anchor_diagnostics(pictures: Sequence[str], network: NetworkFacts) -> list[Diagnostic]:
-    """Return a warning if the network's anchors are far from the boxes of a set, going by a few hundred label files.
+    """Return warnings if the network's anchors are far from the boxes of a set, or no head learns some of them.
+
+    A few hundred label files are read.
 
     Args:
         pictures: Paths of the set.
@@ -180,10 +200,15 @@ def quick_anchor_diagnostics(pictures: Sequence[str], network: NetworkFacts) -> 
     if not clusters or network.grid.letter_box:
         return []
     chosen = np.linspace(0, len(pictures) - 1, num=min(_QUICK_FILES, len(pictures)), dtype=np.int64)
-    labels = [read_labels(label_path(pictures[row]), classes=_ANY_CLASS).truths[:, 2:4] for row in chosen.tolist()]
-    sides = np.concatenate(labels).astype(np.float64) * (network.grid.width, network.grid.height)
+    labels = [read_labels(label_path(pictures[row]), classes=_ANY_CLASS).truths for row in chosen.tolist()]
+    truths = np.concatenate(labels).astype(np.float64)
+    sides = truths[:, 2:4] * (network.grid.width, network.grid.height)
     if len(sides) < _QUICK_BOXES * clusters:
         return []  # too few to judge by
     found = cluster(sides, clusters, generator=np.random.default_rng(0), restarts=3)
     own = average_iou(sides, network.anchors)
-    return list(_poor_anchors(network, own, found.average_iou, plain_text(found.anchors, width=network.grid.width)))
+    text, masks = plain_text(found.anchors, width=network.grid.width), _further_masks(network, found.anchors)
+    poor = _poor_anchors(network, own, found.average_iou, text, masks=masks)
+    known = truths[:, 4] < (network.classes or 0)  # a typing error can be any number
+    lost = unlearnt_diagnostics(sides[known], truths[known, 4].astype(np.int64), network.heads, path=network.path)
+    return [*poor, *lost]

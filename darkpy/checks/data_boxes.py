@@ -14,6 +14,9 @@ Mask = npt.NDArray[np.bool_]
 THIN = 0.01  # of the picture's side
 _THIN_PX = 2.0
 _OVERHANG_PX = 1.0  # less is rounding
+_ROUNDING = 1e-4  # of a coordinate, relative to the picture
+_CORNERS = 8  # boxes; fewer may look so by chance
+_OVER = 0.25  # of them: of boxes anywhere in the picture, half; of those about its middle, fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ def box_diagnostics(data: DataSet, grid: Grid | None) -> Iterator[Diagnostic]:
                 f"finest head ({grid.stride} x {grid.stride}): hard to find."
             )
             yield _at(data, row, Severity.NOTE, "tiny-box", message)
-    yield from _overhanging(data)
+    corners = list(_corners(data))
+    yield from corners or _overhanging(data)
 
 
 def _repeated(data: DataSet) -> Iterator[Diagnostic]:
@@ -89,6 +93,22 @@ def _repeated(data: DataSet) -> Iterator[Diagnostic]:
             yield _at(data, second, Severity.NOTE, "two-classes", message)
 
 
+def _corners(data: DataSet) -> Iterator[Diagnostic]:
+    """Yield one warning if all boxes can be two corners, and many reach over the edge as centre and size."""
+    boxes = data.boxes.truths[:, :4].astype(np.float64)
+    first, second = boxes[:, :2], boxes[:, 2:]
+    if len(boxes) < _CORNERS or not ((first >= 0) & (first < second) & (second <= 1 + _ROUNDING)).all():
+        return
+    over = ((first - second / 2 < -_ROUNDING) | (first + second / 2 > 1 + _ROUNDING)).any(axis=1)
+    if over.mean() > _OVER:
+        message = (
+            f"{over.sum()} of the {len(boxes)} boxes of the set reach over the picture's edge, and in all of them the "
+            "last two numbers are larger than the two before: they look like corners (left, top, right, bottom), but a "
+            "record is class, centre x, centre y, width, height. Convert them."
+        )
+        yield _at(data, 0, Severity.WARNING, "corners", message)
+
+
 def _overhanging(data: DataSet) -> Iterator[Diagnostic]:
     boxes = data.boxes
     centre, half = boxes.truths[:, :2].astype(np.float64), boxes.truths[:, 2:4].astype(np.float64) / 2
@@ -99,9 +119,9 @@ def _overhanging(data: DataSet) -> Iterator[Diagnostic]:
 
 
 def _size(boxes: Boxes, row: int) -> str:
-    width, height = boxes.sides_px[row]
     if not boxes.sizes[row].all():
         return f"{boxes.truths[row, 2]:.2%} x {boxes.truths[row, 3]:.2%}"
+    width, height = boxes.truths[row, 2:4].astype(np.float64) * boxes.sizes[row]  # of this box alone: there are many
     return f"{width:.1f} x {height:.1f} pixels"
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from darkpy.blueprint import read_blueprint
-from darkpy.cfg.datafile import DataFile
+from darkpy.cfg.datafile import KEYS, DataFile
 from darkpy.cfg.shipped import locate
-from darkpy.cfg.text import read_lines
-from darkpy.checks.data_advice import NetworkFacts, advise, network_diagnostics, network_facts
+from darkpy.cfg.text import read_lines, unreadable
+from darkpy.checks.data_advice import NetworkFacts, advise, network_diagnostics
 from darkpy.checks.data_boxes import box_diagnostics
+from darkpy.checks.data_classifier import classes_of_paths, is_classifier_set, path_diagnostics, picture_counts
 from darkpy.checks.data_labels import ClassNames, class_counts, class_diagnostics, label_diagnostics
 from darkpy.checks.data_lists import (
     ImageList,
@@ -31,7 +31,7 @@ from darkpy.checks.data_pictures import picture_diagnostics
 from darkpy.checks.data_reading import Sample
 from darkpy.checks.data_set import DataSet, assemble, different_pictures
 from darkpy.checks.data_summary import summarise
-from darkpy.checks.datafile import check_datafile
+from darkpy.checks.datafile import at, check_datafile
 from darkpy.diagnostics import Diagnostic, Severity, from_message
 from darkpy.errors import CfgError
 from darkpy.report.data_report import DataSummary
@@ -48,6 +48,7 @@ class Plan:
     network: NetworkFacts | None
     lists: tuple[ImageList, ...]
     names: ClassNames
+    labels: ClassNames  # of a classifier, for which paths are searched; none for a detector
     classes: int | None  # None: nothing says how many
     pictures: dict[str, str]  # path of each different picture, by its identity
     found: tuple[Diagnostic, ...]
@@ -75,17 +76,23 @@ def plan_check(obj: Path, net: Path | None) -> Plan:
         obj: The .data file.
         net: The network's file, or None.
     """
-    network, found = _network(net) if net is not None else (None, [])
+    network: NetworkFacts | None = None
+    found: list[Diagnostic] = []
+    if net is not None:
+        from darkpy.checks.data_network import read_network  # brings torch, which takes seconds
+
+        network, found = read_network(net)
     data, of_data = check_datafile(
         locate(obj)[0], classes=network.classes if network else None, cfg=network.path if network else None
     )
-    found += of_data
     if data is None:
-        return _nothing_to_read(obj, found)
+        return _nothing_to_read(obj, [*found, *of_data])
     of_text = list(text_diagnostics(data.path.read_bytes(), str(data.path)))
     if any(one.code == "binary" for one in of_text):
         return _nothing_to_read(obj, of_text)  # what was found in it means nothing
-    found += of_text
+    if data.valueless and not data.values.keys() & set(KEYS):
+        return _nothing_to_read(obj, [*found, _no_datafile(data)])
+    found += [*of_data, *of_text, *_beside(data)]
     lists = tuple(_lists(data))
     for listed in lists:
         found += [*listed.found, *entry_diagnostics(listed), *case_diagnostics(listed)]
@@ -94,10 +101,11 @@ def plan_check(obj: Path, net: Path | None) -> Plan:
         place = (str(data.path), data.values["valid"][1])
         found += overlap_diagnostics(by_key["train"], by_key["valid"], data=place)
     found += _difficult(data, by_key.get("valid"))
-    names, of_names = _names(data)
-    found += of_names
+    names, of_names = _names(data, "names")
+    labels, of_labels = _names(data, "labels")
+    found += [*of_names, *of_labels]
     classes = _classes(data, network, names)
-    return Plan(str(data.path), data, network, lists, names, classes, different_pictures(lists), tuple(found))
+    return Plan(str(data.path), data, network, lists, names, labels, classes, different_pictures(lists), tuple(found))
 
 
 def finish_check(plan: Plan, samples: Sequence[Sample]) -> Outcome:
@@ -105,6 +113,8 @@ def finish_check(plan: Plan, samples: Sequence[Sample]) -> Outcome:
     if plan.data is None or not plan.pictures:
         return Outcome(None, None, (), plan.found)
     data = assemble(plan.lists, tuple(plan.pictures), samples)
+    if is_classifier_set(data, plan.labels):
+        return _of_classifier(plan, data, plan.data.path.parent)
     known = plan.names.names[: plan.classes_bound]
     classes = max(len(known), int(data.boxes.classes.max(initial=-1)) + 1)  # those with a name or a box
     names = _padded(plan.names, classes)
@@ -114,27 +124,62 @@ def finish_check(plan: Plan, samples: Sequence[Sample]) -> Outcome:
     advice = advise(data, network, generator=np.random.default_rng(0))
     found = [*plan.found]
     found += picture_diagnostics(data, channels=network.channels if network else 3, data_folder=plan.data.path.parent)
-    found += label_diagnostics(data, classes=plan.classes_bound)
+    found += label_diagnostics(data, classes=plan.classes_bound, names=plan.names.names)
     if not any(one.code == "all-class-ids" for one in found):
         found += class_diagnostics(data, names, counts[0])
     found += box_diagnostics(data, grid)
     if network is not None:
-        found += network_diagnostics(data, network, advice)
+        found += network_diagnostics(data, network, advice, names=names.names)
     summary = summarise(
         data, names, counts, path=plan.path, cfg=network.path if network else None, grid=grid, advice=advice
     )
     return Outcome(summary, data, names.names, tuple(found))
 
 
+def _of_classifier(plan: Plan, data: DataSet, data_folder: Path) -> Outcome:
+    """Return what follows for a set whose pictures have their classes in their paths."""
+    labels = plan.labels
+    classes = classes_of_paths(data, labels)
+    counts = picture_counts(data, classes, labels)
+    found = [one for one in plan.found if not _is_about_names(one)]  # the labels name the classes, too
+    found += picture_diagnostics(data, channels=plan.network.channels if plan.network else 3, data_folder=data_folder)
+    found += path_diagnostics(data, classes, counts, labels)
+    names = _padded(plan.names if len(plan.names.names) == len(labels.names) else labels, len(labels.names))
+    cfg = plan.network.path if plan.network else None
+    summary = summarise(data, names, (np.zeros_like(counts), counts), path=plan.path, cfg=cfg, grid=None, advice=None)
+    return Outcome(summary, data, names.names, tuple(found))
+
+
+def _is_about_names(one: Diagnostic) -> bool:
+    """Return whether it says that the .data file names no file of class names."""
+    return one.code == "missing-key" and one.message.startswith("no 'names ")
+
+
 def _nothing_to_read(obj: Path, found: Sequence[Diagnostic]) -> Plan:
-    return Plan(str(obj), None, None, (), ClassNames(str(obj), (), ()), None, {}, tuple(found))
+    none = ClassNames(str(obj), (), ())
+    return Plan(str(obj), None, None, (), none, none, None, {}, tuple(found))
 
 
-def _network(net: Path) -> tuple[NetworkFacts | None, list[Diagnostic]]:
-    try:
-        return network_facts(read_blueprint(locate(net)[0]), str(net)), []
-    except CfgError as error:
-        return None, [from_message(str(error), severity=Severity.ERROR, code="cfg", path=str(net))]
+def _no_datafile(data: DataFile) -> Diagnostic:
+    """Return the one error in place of one for each line, where no line has a key of a .data file."""
+    lines = len(data.valueless) + len(data.values)
+    message = (
+        f"none of {lines} lines is 'key = value', so this is a list of pictures (or names), not a .data file. Name the "
+        f".data file in which 'train = {data.path.name}' or the like stands."
+    )
+    return Diagnostic(Severity.ERROR, "no-datafile", str(data.path), None, message)
+
+
+def _beside(data: DataFile) -> Iterator[Diagnostic]:
+    """Yield the files that darknet would not find, as they are not in the current folder but beside the .data file."""
+    for key in ("train", "valid", "difficult", "names", "labels"):
+        path = data.file(key)
+        if path is not None and path != Path(os.path.expanduser(data.text(key) or "")):
+            message = (
+                f"{key} is not in the current folder; taken from beside {data.path} (darknet would not find it). Paths "
+                "in the lists count from the current folder."
+            )
+            yield at(data, key, severity=Severity.NOTE, code="beside", message=message)
 
 
 def _lists(data: DataFile) -> Iterator[ImageList]:
@@ -159,16 +204,21 @@ def _difficult(data: DataFile, valid: ImageList | None) -> Iterator[Diagnostic]:
         yield Diagnostic(Severity.ERROR, "difficult", difficult.path, None, message)
 
 
-def _names(data: DataFile) -> tuple[ClassNames, list[Diagnostic]]:
-    given = data.file("names")
-    if given is None or not os.path.isfile(locate(given)[0]):
-        return ClassNames(str(data.path), (), ()), []
+def _names(data: DataFile, key: str) -> tuple[ClassNames, list[Diagnostic]]:
+    """Return the lines of the file that ``names`` or ``labels`` names, and what is odd about it."""
+    given, none = data.file(key), ClassNames(str(data.path), (), ())
+    if given is None:
+        return none, []
     path = locate(given)[0]
+    if not os.path.isfile(path):
+        text = unreadable(path, FileNotFoundError(), asked_by=data.asked_by(key))
+        absent = from_message(text, severity=Severity.ERROR, code="missing-file", path=str(data.path))
+        return none, [] if key == "names" else [absent]  # check_datafile says it of names
     try:
         lines = read_lines(path)
     except CfgError as error:
         found = from_message(str(error), severity=Severity.ERROR, code="unreadable", path=str(path))
-        return ClassNames(str(data.path), (), ()), [found]
+        return none, [found]
     rows = [(number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip()]
     names = ClassNames(str(path), tuple(name for _, name in rows), tuple(number for number, _ in rows))
     return names, list(text_diagnostics(path.read_bytes(), str(path)))

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from darkpy.checks.data_lists import FolderNames
 from darkpy.checks.data_reading import LabelFile
 from darkpy.checks.data_set import DataSet, Integers
 from darkpy.checks.data_text import ODDITIES
-from darkpy.data.labels import check_ids
+from darkpy.data.labels import NO_NUMBER, check_ids
 from darkpy.diagnostics import Diagnostic, Severity, from_message
 from darkpy.errors import DataError
 
 _SEVERITY = {  # of a bad record
     "record": Severity.ERROR,
+    "class-name": Severity.ERROR,
     "not-finite": Severity.ERROR,
     "class-id": Severity.ERROR,
     "not-normalised": Severity.ERROR,
@@ -31,6 +33,13 @@ _OF_A_LABEL = {  # where darknet reads a label otherwise than a list
 }
 
 
+_BESIDE = "darknet looks for the name of the picture with .txt, beside the picture: move"
+_DOTTED = (
+    "a class number with a dot, such as 1.0: darknet reads 1 and takes the rest for x, so that all later numbers shift "
+    "(darkpy reads 1). Write 1."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ClassNames:
     """The names of the classes, and where they stand."""
@@ -40,31 +49,38 @@ class ClassNames:
     lines: tuple[int | None, ...]  # of each name
 
 
-def label_diagnostics(data: DataSet, *, classes: int) -> Iterator[Diagnostic]:
+def label_diagnostics(data: DataSet, *, classes: int, names: Sequence[str] = ()) -> Iterator[Diagnostic]:
     """Yield what is wrong with label files.
 
     Args:
         data: The set.
         classes: Number of classes.
+        names: Of the classes.
     """
-    records = [one for sample in data.samples for one in _records(sample.label)]
+    records = [one for sample in data.samples for one in _records(sample.label, names)]
     yield from _class_numbers(data, records, classes=classes)
+    yield from _elsewhere(data)
+    folders = FolderNames()
     for index, sample in enumerate(data.samples):
         label = sample.label
-        if label.failure and not sample.picture.failure:  # without the picture its labels do not matter
-            yield _unread(data, index)
+        if label.failure and not label.elsewhere and not sample.picture.failure:  # else its labels do not matter
+            yield _unread(data, index, folders)
+        if label.dotted is not None:
+            yield Diagnostic(Severity.WARNING, "class-form", label.path, label.dotted, _DOTTED)
         for code in label.odd:
             if code not in _COUNTED:
                 yield Diagnostic(ODDITIES[code][0], code, label.path, None, _OF_A_LABEL.get(code, ODDITIES[code][1]))
     yield from _line_ends(data)
 
 
-def _records(label: LabelFile) -> Iterator[Diagnostic]:
+def _records(label: LabelFile, names: Sequence[str]) -> Iterator[Diagnostic]:
     for problem in label.labels.problems:
         found = from_message(problem.message, severity=_SEVERITY[problem.code], code=problem.code, path=label.path)
-        yield Diagnostic(
-            found.severity, found.code, found.path, found.line, found.message.removeprefix("Wrong annotation: ")
-        )
+        message = found.message.removeprefix("Wrong annotation: ")
+        name = message[1:].partition(NO_NUMBER)[0]
+        if problem.code == "class-name" and name in names:
+            message += f" Write {names.index(name)} for '{name}'."
+        yield Diagnostic(found.severity, found.code, found.path, found.line, message)
 
 
 def _class_numbers(data: DataSet, records: Sequence[Diagnostic], *, classes: int) -> Iterator[Diagnostic]:
@@ -89,16 +105,37 @@ def _of_ids(text: str, severity: Severity, code: str, example: Diagnostic) -> Di
     return Diagnostic(severity, code, example.path, example.line, text.removeprefix(" and others: "))
 
 
-def _unread(data: DataSet, index: int) -> Diagnostic:
+def _elsewhere(data: DataSet) -> Iterator[Diagnostic]:
+    """Yield the pictures whose label files are in another place; one line for a list that has no other labels."""
+    lists: dict[str, list[int]] = {}
+    for index, sample in enumerate(data.samples):
+        if sample.label.elsewhere and not sample.picture.failure:
+            lists.setdefault(data.place(index)[0], []).append(index)
+    if not lists:
+        return
+    right = {data.place(index)[0] for index, sample in enumerate(data.samples) if sample.label.failure != "missing"}
+    for path, found in lists.items():
+        whole = len(found) > 1 and path not in right
+        for index in found[:1] if whole else found:
+            label = data.samples[index].label
+            what = f"'{data.samples[index].path}' has no label file {label.path}, but {label.elsewhere} exists"
+            if whole:
+                message = f"{len(found)} pictures of the list have their label files elsewhere: {what}. {_BESIDE} them."
+            else:
+                message = f"{what}. {_BESIDE} it."
+            yield Diagnostic(Severity.WARNING, "label-elsewhere", *data.place(index), message, label.path)
+
+
+def _unread(data: DataSet, index: int, folders: FolderNames) -> Diagnostic:
     sample = data.samples[index]
     label, (path, line) = sample.label, data.place(index)
     if label.failure != "missing":
         message = f"label file {label.path}: {label.failure}. Make it readable, or replace it."
         return Diagnostic(Severity.ERROR, "label-unreadable", path, line, message)
-    if label.elsewhere is not None:
+    other = folders.other_case(label.path)
+    if other is not None:
         message = (
-            f"'{sample.path}' has no label file {label.path}, but {label.elsewhere} exists: darknet looks beside the "
-            "picture. Move it, or name the folder JPEGImages."
+            f"'{sample.path}' has no label file {label.path}, but {other} exists. Rename it: Linux tells them apart."
         )
         return Diagnostic(Severity.WARNING, "label-elsewhere", path, line, message, label.path)
     message = (

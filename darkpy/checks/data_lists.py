@@ -47,7 +47,13 @@ class ImageList:
 
 
 def identity(path: str) -> str:
-    """Return one spelling for equal paths: ``./a//b.jpg`` and ``a/b.jpg``; on Windows without letter case."""
+    """Return one spelling for equal paths: ``./a//b.jpg`` and ``a/b.jpg``; on Windows without letter case.
+
+    An absolute path below the current folder is one from there.
+    """
+    if os.path.isabs(path):
+        here = os.path.join(os.path.normcase(os.getcwd()), "")
+        path = os.path.normcase(os.path.normpath(path)).removeprefix(here)
     if os.sep == "/" and "//" not in path and "./" not in path:
         return path  # most are
     return os.path.normcase(os.path.normpath(path))
@@ -102,20 +108,30 @@ def _line_diagnostics(lines: list[str], path: str) -> Iterator[Diagnostic]:
 
 
 def entry_diagnostics(listed: ImageList) -> Iterator[Diagnostic]:
-    """Yield what the entries of one list show without a look at the disk."""
+    """Yield what the entries of one list show without a look at the pictures."""
     first = listed.first_lines
     for line, picture in listed.entries:
         if first[identity(picture)] != line:
-            message = f"'{picture}' stands in line {first[identity(picture)]} already, so it counts twice. Remove one."
+            message = f"'{picture}' is in {listed.path}:{first[identity(picture)]} too, so it counts twice. Remove one."
             yield Diagnostic(Severity.NOTE, "listed-twice", listed.path, line, message)
             continue
-        if picture.rpartition(".")[2] not in _DARKNET_EXTENSIONS:
+        if picture.rpartition(".")[2] not in _DARKNET_EXTENSIONS and not _is_no_picture(picture):
             message = (
                 f"'{picture}': darknet finds label files for .jpg, .jpeg, .png, .bmp, .ppm and .tiff only, small or "
                 f"capital; darkpy reads {label_path(picture)}. Convert or rename the picture."
             )
             yield Diagnostic(Severity.WARNING, "extension", listed.path, line, message)
     yield from _shared_labels(listed)
+
+
+def _is_no_picture(path: str) -> bool:
+    """Return whether an entry is a folder, or stands in quotes and is not there: then that is said."""
+    return os.path.isdir(path) or (_unquoted(path) is not None and not os.path.exists(path))
+
+
+def _unquoted(path: str) -> str | None:
+    """Return what stands between quotes, or None."""
+    return path[1:-1] if len(path) > 2 and path[0] == path[-1] and path[0] in "\"'" else None
 
 
 def _shared_labels(listed: ImageList) -> Iterator[Diagnostic]:
@@ -176,6 +192,14 @@ def missing_diagnostic(listed: ImageList, line: int, picture: str, folders: Fold
     if other is not None:
         message = f"'{picture}' is '{os.path.basename(other)}' on disk, and Linux tells them apart. Write that."
         return Diagnostic(Severity.ERROR, "letter-case", listed.path, line, message, other)
+    unquoted = _unquoted(picture)
+    if unquoted is not None:
+        message = f"{picture} is not there, as the quotes count as part of the name. Remove the quotes."
+        return Diagnostic(Severity.ERROR, "quotes", listed.path, line, message, unquoted)
+    slashed = picture.replace("\\", "/")
+    if slashed != picture and os.path.exists(slashed):
+        message = f"'{picture}' is not there, as only Windows takes \\ for a folder's end. Write '{slashed}'."
+        return Diagnostic(Severity.ERROR, "backslashes", listed.path, line, message, slashed)
     message = f"'{picture}' is not there. Check the path, which counts from the current folder, or remove the line."
     return Diagnostic(Severity.ERROR, "picture-missing", listed.path, line, message)
 

@@ -1,5 +1,6 @@
 """What is wrong with the pictures of a set: unreadable files, wrong names, odd forms, copies."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,10 @@ def _odd(sample: Sample) -> Iterator[tuple[Severity, str, str]]:
     if facts.failure == "empty":
         message = f"{name}: the file is empty, 0 bytes. Replace it, or take it off the list."
         yield Severity.ERROR, "picture-empty", message
+        return
+    if facts.failure and os.path.isdir(sample.path):
+        message = f"{name} is a folder, but a line names one picture. Write the pictures in it, a line each."
+        yield Severity.ERROR, "folder", message
         return
     if facts.failure:
         message = f"{name}: {facts.reason}. Replace it, or take it off the list."

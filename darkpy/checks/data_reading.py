@@ -1,6 +1,7 @@
 """Reads pictures and label files in threads; what is read is reduced to facts at once, so that memory stays small."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ import numpy as np
 from darkpy.cfg.text import decode
 from darkpy.checks.data_text import oddities
 from darkpy.data.index import label_path
-from darkpy.data.labels import Labels, in_labels_folder, parse_labels
+from darkpy.data.labels import Labels, label_elsewhere, parse_labels
 from darkpy.data.picture_facts import PictureFacts, picture_facts
 
 _AT_A_TIME = 8  # pictures of a task of one thread
+_DOTTED = re.compile(rb"^[ \t]*\d+\.0*[ \t]", re.MULTILINE)  # a class number
 _NOT_UTF8 = "not-utf-8"  # in a label file each such line is no record, which says more
 
 
@@ -26,9 +28,10 @@ class LabelFile:
 
     path: str
     failure: str  # "missing", or why it cannot be read; empty for a good one
-    elsewhere: str | None  # of a missing one: the file in a folder labels/ that was perhaps meant
+    elsewhere: str | None  # of a missing one: the file that was perhaps meant, in a folder labels/ or named .TXT
     odd: tuple[str, ...]  # codes of oddities
     labels: Labels
+    dotted: int | None = None  # line of the first class number such as 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +78,7 @@ def read_label_file(path: str, *, classes: int) -> LabelFile:
     try:
         raw = Path(path).read_bytes()
     except FileNotFoundError:
-        return LabelFile(path, "missing", in_labels_folder(path), (), _nothing(missing=True))
+        return LabelFile(path, "missing", label_elsewhere(path), (), _nothing(missing=True))
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         why = str(getattr(error, "strerror", None) or error)
         return LabelFile(path, why, None, (), _nothing(missing=True))
@@ -83,7 +86,9 @@ def read_label_file(path: str, *, classes: int) -> LabelFile:
     if "binary" in odd:
         return LabelFile(path, "", None, odd, _nothing(missing=False))
     labels = parse_labels(decode(raw), path=path, classes=classes)
-    return LabelFile(path, "", None, odd, labels)
+    dotted = _DOTTED.search(raw)
+    line = raw.count(b"\n", 0, dotted.start()) + 1 if dotted else None
+    return LabelFile(path, "", None, odd, labels, line)
 
 
 def _nothing(*, missing: bool) -> Labels:

@@ -45,7 +45,9 @@ def summarise(
             for index, name in enumerate(names.names)
         ),
         sizes=_sizes(data),
-        extensions=tuple(Counter(_extension(sample.path) for sample in data.samples).most_common()),
+        extensions=tuple(
+            Counter(_extension(sample.path) for sample in data.samples if not sample.picture.failure).most_common()
+        ),
         box_sides=_box_sides(data.boxes),
         thin_boxes=int(thin_boxes(data.boxes).sum()),
         tiny_boxes=None if grid is None else int(tiny_boxes(data.boxes, grid).sum()),
@@ -56,7 +58,7 @@ def summarise(
 def _extension(path: str) -> str:
     name = path.replace("\\", "/").rpartition("/")[2]
     _, dot, extension = name.rpartition(".")
-    return dot + extension
+    return dot + extension if dot else ""
 
 
 def _list_counts(data: DataSet, row: int) -> ListCounts:

@@ -25,6 +25,7 @@ def data() -> None:
 @word("-json", keyword="as_json", help="Print JSON, for editors.")
 @word("-all", keyword="show_all", help="Print every finding, not the first of each kind.")
 @word("-sheet", FILE, help="Write a picture of samples with their boxes.")
+@word("-force", help="Replace the file of -sheet if it exists.")
 @word("-workers", POSITIVE, help="Threads that read pictures (default: one for each core).")
 def check(obj: Path, net: Path | None, **options: Any) -> int:
     """Read every list, picture and label of OBJ.data and say what is wrong. Changes no file.
@@ -39,7 +40,7 @@ def check(obj: Path, net: Path | None, **options: Any) -> int:
 def _output(function: F) -> F:
     """Declare the options that all commands with a new folder share."""
     for option in (
-        word("-force", help="Write into a folder that is not empty."),
+        word("-force", help="Write into a folder that is not empty, over files of the same names."),
         word("-link", help="Make hard links to the pictures instead of copies, where the disk can."),
         word("-o", FILE, keyword="out", required=True, help="The new folder."),
     ):

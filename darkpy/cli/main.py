@@ -1,9 +1,11 @@
 """``darkpy``: the commands, and how a run ends (exit status and last line)."""
 
+import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -84,15 +86,64 @@ def missing_library(error: ImportError) -> SetupError | None:
     )
 
 
+class OutputError(SetupError, OSError):
+    """Standard output cannot be written. An OSError too, so that a training can go on without it."""
+
+    def __init__(self, why: object) -> None:
+        super().__init__(
+            f"standard output cannot be written: {why}. Make room on the disk, or send the output somewhere else."
+        )
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output, whose failures can be told from those of files. A reader that has gone stays what it is."""
+
+    def write(self, text: str) -> int:
+        with _output_errors():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with _output_errors():
+            super().flush()
+
+
+@contextmanager
+def _output_errors() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror) from error
+
+
+def run_process() -> int:
+    """Run the process's own command line and return its exit status: as ``run``, or 1 if stdout cannot be written."""
+    if sys.stderr is None:  # closed (2>&-): what is said there is lost
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open to the end
+    if sys.stdout is None:  # >&-: the next file to be opened would take its place
+        return _report(OutputError("it is closed"))
+    prepare_streams()
+    try:
+        status = run()
+    finally:
+        lost = close_quietly()
+    return status if lost is None else status or _report(lost)
+
+
 def prepare_streams() -> None:
     """Make stdout and stderr UTF-8 that keeps odd bytes of file names, and stdout a line at a time even in a pipe."""
-    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", line_buffering=True)  # type: ignore[union-attr]
-    sys.stderr.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+    form = {"encoding": "utf-8", "errors": "surrogateescape"}
+    sys.stdout.flush()
+    sys.stdout = _Output(sys.stdout.detach(), **form, line_buffering=True)  # type: ignore[union-attr, arg-type]
+    sys.stderr.reconfigure(**form)  # type: ignore[union-attr]
 
 
-def close_quietly() -> None:
-    """Write out stdout; a reader that has gone (``| head``) is no error."""
+def close_quietly() -> OutputError | None:
+    """Write out stdout, and return the error to show if that fails; a reader that has gone (``| head``) is no error."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it ends
+        return error if isinstance(error, OutputError) else None
+    return None

@@ -16,6 +16,8 @@ from darkpy.errors import DataError
 _LARGEST = 1e12  # pixels
 Box = tuple[float, float, float, float]
 _PARTS = ("images", "annotations", "categories")
+_NO_NAME = re.compile(r"^$|[\x00-\x1f\x7f\ud800-\udfff]")  # no line of a .names file can hold these
+_NO_LIST_NAME = re.compile(r"[\x00-\x1f\x7f#]")  # nor a .data file these
 _NAME_NOISE = re.compile(r"^_?(instances|annotations)(\.coco)?(_|$)|\.coco$", re.IGNORECASE)
 
 
@@ -102,9 +104,10 @@ def _categories(part: Sequence[Any], path: Path) -> dict[int, str]:
     categories: dict[int, str] = {}
     for record in _records(part, "categories", path, ("id", "name")):
         number, name = record["id"], " ".join(str(record["name"]).split())
-        if not isinstance(number, int) or not name:
+        if not isinstance(number, int) or _NO_NAME.search(name):
             raise DataError(
-                f"{path}: category id {number!r}, name '{name}': an id is a whole number, a name not empty."
+                f"{path}: category id {number!r}, name {name!a}: an id is a whole number, a name not empty and "
+                "without odd characters. Mend the file."
             )
         if categories.setdefault(number, name) != name:
             raise DataError(f"{path}: category id {number} is both '{categories[number]}' and '{name}'. Rename one.")
@@ -178,8 +181,8 @@ def list_name(path: Path) -> str:
 
     Where only ``_annotations.coco`` and the like is left, it is the folder's name.
     """
-    name = _NAME_NOISE.sub("", _NAME_NOISE.sub("", path.stem))
-    return name or path.absolute().parent.name or "train"
+    name = _NAME_NOISE.sub("", _NAME_NOISE.sub("", path.stem)) or path.absolute().parent.name or "train"
+    return _NO_LIST_NAME.sub("_", name)
 
 
 def roles_of(names: Sequence[str]) -> dict[str, str]:

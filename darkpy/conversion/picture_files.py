@@ -19,9 +19,17 @@ def is_picture(path: Path) -> bool:
 
 def pictures_below(folder: Path) -> Iterator[Path]:
     """Yield the pictures of a folder and of those in it, in order of their paths, without hidden folders."""
+    return (path for path in _paths_below(folder) if is_picture(path) and path.is_file())
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and of those in it, in order of their paths, without hidden ones."""
+    return (path for path in _paths_below(folder) if path.is_file())
+
+
+def _paths_below(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if not hidden and is_picture(path) and path.is_file():
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
             yield path
 
 

@@ -37,7 +37,7 @@ def stay_together(keys: Sequence[Sequence[Hashable]]) -> list[list[int]]:
 
 
 def choose_valid(counts: Counts, sizes: Counts, *, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Choose which groups of pictures become the valid part.
+    """Choose which groups of pictures become the valid part; of two groups or more, each part gets one.
 
     The rarest class is shared out first. Each class that two groups have is given to both parts, as far as its groups
     are not bound by rarer classes.
@@ -67,7 +67,7 @@ def choose_valid(counts: Counts, sizes: Counts, *, share: float, rng: np.random.
             side[group] = chosen
             need[chosen] -= table[group]
             room[chosen] -= sizes[group]
-    return _with_every_class(side == 1, table[:, :-1])
+    return _with_both_parts(_with_every_class(side == 1, table[:, :-1]), sizes)
 
 
 def _with_every_class(is_valid: npt.NDArray[np.bool_], table: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
@@ -82,4 +82,11 @@ def _with_every_class(is_valid: npt.NDArray[np.bool_], table: npt.NDArray[np.flo
                 if (left[table[group] > 0] > 0).all():
                     is_valid[group] = part
                     break
+    return is_valid
+
+
+def _with_both_parts(is_valid: npt.NDArray[np.bool_], sizes: Counts) -> npt.NDArray[np.bool_]:
+    """Move the smallest group to a part that has none: an empty list is no use to anyone."""
+    if len(sizes) > 1 and (is_valid.all() or not is_valid.any()):
+        is_valid[sizes.argmin()] ^= True
     return is_valid

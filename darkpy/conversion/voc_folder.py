@@ -95,12 +95,21 @@ def share(folders: Sequence[VocFolder], tally: Tally) -> dict[str, list[Path]]:
         both = _joined(sets["trainval"], sets["train"], sets["val"])
         valid = sets["test"] if has_test else sets["val"]
         taken = set(valid)
-        train = [one for one in (both if has_test else sets["train"] or both) if one not in taken]
+        wished = both if has_test else sets["train"] or both
+        train = [one for one in wished if one not in taken]
+        named = wished if has_test or sets["train"] else []  # trainval less val is train
+        shared = [one for one in named if one in taken]
+        tally.add("annotations in the sets of train and valid both, taken for valid", _first(shared), len(shared))
         lists["train"] += train
         lists["valid"] += valid
-        unused = len(set(folder.annotations.values()) - taken - set(train))
-        tally.add("annotations in no list of ImageSets/Main, left out", folder.path, unused)
+        used = taken.union(train)
+        unused = [one for one in folder.annotations.values() if one not in used]
+        tally.add("annotations in no list of ImageSets/Main, left out", _first(unused), len(unused))
     return lists
+
+
+def _first(paths: Sequence[Path]) -> Path | None:
+    return next(iter(paths), None)
 
 
 def _joined(*parts: Iterable[Path]) -> list[Path]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from darkpy.conversion.picture_files import PictureNames
 from darkpy.data.index import label_path
 from darkpy.errors import DataError
+from darkpy.files import file_id, is_among
 
 PICTURES = "obj"  # darknet's usual name of the folder
 BACKUP = "backup"  # where training puts weights; darknet does not make it
@@ -130,16 +131,34 @@ def check_out(out: Path, *, sources: Iterable[Path], force: bool, targets: Itera
         raise DataError(f"-o {out}: cannot be made or read: {why}. Name a folder that can be written.") from error
     if occupied and not force:
         raise DataError(f"-o {out}: the folder is not empty. Name a new one, or add -force to write into it.")
-    written = {(out / target).resolve() for target in targets}
-    if mixed := next((source for source in sources if source.resolve() in written), None):
+    written = {found for target in targets if (found := file_id(out / target))}
+    if mixed := next((source for source in sources if file_id(source) in written), None):
         raise DataError(f"-o {out}: {mixed} holds pictures that are to be converted. Name another folder.")
+
+
+def check_file(path: Path, *, named: str, sources: Iterable[str | Path], force: bool) -> None:
+    """Refuse to replace a file.
+
+    Args:
+        path: Will be written.
+        named: What the command line calls it: ``-o valid.json``.
+        sources: Files that are read, which must stay as they are.
+        force: Whether any other may be replaced.
+
+    Raises:
+        DataError: If the path is a source, or exists and ``force`` is off.
+    """
+    if is_among(path, sources):
+        raise DataError(f"{named}: is a file of the data set, so it is not replaced. Name another place.")
+    if os.path.lexists(path) and not force:
+        raise DataError(f"{named}: exists. Name another place, or add -force to replace it.")
 
 
 def _check_path(out: Path) -> None:
     text = out.as_posix()
     if text != text.strip() or _UNFIT.search(text):
         raise DataError(
-            f"-o {text!r}: no list or .data file can hold this path. Choose one without outer blanks, ' #'."
+            f"-o {text!r}: no list or .data file can hold this path. Choose one without blanks at its ends and ' #'."
         )
     example = f"{text}/{PICTURES}/1.jpg"
     if label_path(example) != f"{text}/{PICTURES}/1.txt":

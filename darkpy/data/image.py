@@ -10,7 +10,6 @@ from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from darkpy.errors import DataError, SetupError
 from darkpy.structures import Problem
@@ -79,13 +78,11 @@ def read_picture(path: str, *, channels: int) -> Picture:
             f"Cannot load image {path}: {getattr(error, 'strerror', None) or error}. Name a file."
         ) from error
     if not raw:
-        raise DataError(f"Cannot load image {path}: the file is empty, 0 bytes. Replace it, or take it off the list.")
+        raise DataError(f"Cannot load image {path}: the file is empty, 0 bytes. Replace it, or leave it out.")
     cut_off = is_cut_off(raw)
     pixels = _decode(raw + JPEG_END if cut_off else raw, channels)  # the end mark makes OpenCV keep what there is
     if pixels is None:
-        raise DataError(
-            f"Cannot load image {path}: not a picture that OpenCV reads. Replace it, or take it off the list."
-        )
+        raise DataError(f"Cannot load image {path}: not a picture that OpenCV reads. Replace it, or leave it out.")
     note = f"{path}: the JPEG is cut off after {len(raw)} bytes; the rest of the picture is grey. Replace the file."
     return Picture(pixels, Problem("note", path, note) if cut_off else None)
 
@@ -148,6 +145,8 @@ def _corner_aligned(image: Bytes, width: int, height: int) -> Floats:
     """
     if image.shape[:2] == (height, width):
         return _planar(image)
+    import torch  # takes seconds, and who only decodes pictures needs none of it
+
     sampling = _sampling(image.shape[1], image.shape[0], width, height)
     # (C, 2 * height, 2 * width): upper above lower, left beside right; blended in place, as fresh memory costs most
     corners = torch.from_numpy(_planar(_gathered(image, sampling)))

@@ -6,7 +6,7 @@ darknet reads a stream of numbers, so that one column too many shifts every late
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ Table = npt.NDArray[np.float64]
 _COLUMNS = 5
 _BOX_FIRST = [1, 2, 3, 4, 0]  # class x y w h -> x y w h class
 _LARGEST = 2.0**31  # anything larger would only overflow
+NO_NUMBER = "' in place of a class number"  # behind the name that stands in its place
 _FARTHEST = 2.0  # a coordinate beyond this is no rounding and no overhang: it is in pixels
 
 
@@ -84,9 +85,9 @@ def _is_plain(table: Table, classes: int) -> bool:
 
 def _missing(path: str, error: Exception) -> Labels:
     why = "not found" if isinstance(error, FileNotFoundError) else getattr(error, "strerror", None) or str(error)
-    other = in_labels_folder(path)
+    other = label_elsewhere(path)
     mend = (
-        f"{other} exists, but darknet looks beside the picture: move it, or name the folder JPEGImages."
+        f"{other} exists, but darknet looks beside the picture: move it to {path}."
         if other
         else "Write an empty file if there are no objects."
     )
@@ -98,13 +99,15 @@ def _missing(path: str, error: Exception) -> Labels:
     return Labels(nothing, no_lines, (Problem("label", path, message, "label-missing"),), True, nothing, no_lines)
 
 
-def in_labels_folder(path: str) -> str | None:
-    """Return ``/d/labels/1.txt`` for ``/d/images/1.txt`` if there is such a file."""
-    for images, labels in (("/images/", "/labels/"), ("\\images\\", "\\labels\\")):
-        before, found, after = path.rpartition(images)
-        if found and os.path.isfile(f"{before}{labels}{after}"):
-            return f"{before}{labels}{after}"
-    return None
+def label_elsewhere(path: str) -> str | None:
+    """Return the file that was perhaps meant by ``images/1.txt``, which is missing: ``labels/1.txt`` or ``1.TXT``."""
+    for slash in ("/", "\\"):
+        before, found, after = f"{slash}{path}".rpartition(f"{slash}images{slash}")
+        other = f"{before}{slash}labels{slash}{after}".removeprefix(slash)
+        if found and os.path.isfile(other):
+            return other
+    capital = f"{path.removesuffix('.txt')}.TXT"
+    return capital if os.path.isfile(capital) else None
 
 
 def _numbers(fields: Sequence[tuple[int, list[str]]], path: str) -> tuple[Table, npt.NDArray[np.int64], list[Problem]]:
@@ -129,11 +132,13 @@ def _numbers_line_by_line(
     for number, words in fields:
         row = _record(words)
         if isinstance(row, str):
-            problems.append(Problem("truth", path, f"{path}:{number}: Wrong annotation: {row}", "record"))
+            code = "class-name" if NO_NUMBER in row else "record"
+            problems.append(Problem("truth", path, f"{path}:{number}: Wrong annotation: {row}", code))
         else:
             rows.append(row)
             numbers.append(number)
-    six = next((number for number, words in fields if len(words) == _COLUMNS + 1), None)
+    read = set(numbers)
+    six = next((number for number, words in fields if len(words) == _COLUMNS + 1 and number in read), None)
     if six is not None:
         note = "6 columns, but a record has 5: class x y width height. The sixth is not used; remove it."
         problems.append(Problem("note", path, f"{path}:{six}: {note}", "six-columns"))
@@ -142,6 +147,9 @@ def _numbers_line_by_line(
 
 def _record(words: Sequence[str]) -> list[float] | str:
     """Return the five numbers of a line, or what is wrong with it."""
+    name = list(takewhile(lambda word: not _is_number(word), words))
+    if name and len(words) - len(name) in (_COLUMNS - 1, _COLUMNS):
+        return f"'{' '.join(name)}{NO_NUMBER}, which counts from 0. The line is left out."
     if not _COLUMNS <= len(words) <= _COLUMNS + 1:
         count = f"{len(words)} column{'s' if len(words) > 1 else ''}"
         return f"{count}, but a record has 5: class x y width height, with blanks between. The line is left out."
@@ -149,6 +157,14 @@ def _record(words: Sequence[str]) -> list[float] | str:
         return [float(word) for word in words[:_COLUMNS]]
     except ValueError:
         return f"'{' '.join(words)}' is not five numbers, such as 0 0.5 0.5 0.2 0.2. The line is left out."
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,1 +1,1 @@
-"""Where activations live. The tiers and the planner come later; training is handed a context manager."""
+"""Mini-batches larger than the device: what backward needs is computed again, or waits in host memory."""

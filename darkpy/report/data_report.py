@@ -56,9 +56,10 @@ class Advice:
     stride: int  # of its finest head
     tiny_share: float  # of the boxes, which cover less than a cell at this size
     anchors_for: tuple[int, int]  # the network size of the anchors, in pixels
-    anchors: tuple[tuple[float, float], ...]  # width and height in pixels; empty where there are too few boxes
+    anchors: tuple[tuple[float, float], ...]  # in pixels; empty where there are too few boxes, or none are better
     average_iou: float | None  # of the anchors with the boxes, 0..1
     own_average_iou: float | None  # of the network's own anchors
+    masks: tuple[str, ...] = ()  # of the heads, where those of the network do not name every anchor
 
     @property
     def anchors_text(self) -> str:
@@ -158,8 +159,11 @@ def _advice(summary: DataSummary) -> Iterator[str]:
         width, height = advice.anchors_for
         yield f"Suggested anchors for {width}x{height}, average IoU {advice.average_iou:.1%}:"
         yield f"                anchors = {advice.anchors_text}"
+        if advice.masks:
+            yield f"                {' and '.join(f'mask={mask}' for mask in advice.masks)}, in the order of the heads"
     if advice.own_average_iou is not None:
-        yield f"                the anchors of {summary.cfg} have an average IoU of {advice.own_average_iou:.1%}"
+        head = "" if advice.anchors else "Anchors"  # there are too few boxes to suggest others, or none are better
+        yield f"{head:14}  the anchors of {summary.cfg} have an average IoU of {advice.own_average_iou:.1%}"
 
 
 def _table(rows: Sequence[Sequence[str]], *, left: Sequence[int]) -> Iterator[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from darkpy.diagnostics import Diagnostic, Severity, in_file_order
 
+_OF_A_FILE = 3  # lines of one code and file, before other files have had their turn
+
 
 def diagnostic_lines(
     diagnostics: Iterable[Diagnostic], *, most: int | None = None, hint: str = " (-all shows them)"
@@ -15,18 +17,33 @@ def diagnostic_lines(
 
     Args:
         diagnostics: What was found.
-        most: Lines of one code at most; how many more there are is said. None yields all.
+        most: Lines of one code at most, of as many files as possible; how many more there are is said. None yields all.
         hint: How to see the others.
     """
-    shown: Counter[str] = Counter()
-    for one in in_file_order(diagnostics):
-        shown[one.code] += 1
-        if most is None or shown[one.code] <= most:
-            yield str(one)
+    ordered = in_file_order(diagnostics)
+    chosen = range(len(ordered)) if most is None else _chosen(ordered, most)
+    yield from (str(ordered[number]) for number in chosen)
     if most is not None:
-        for code, count in shown.items():
+        for code, count in Counter(one.code for one in ordered).items():
             if count > most:
                 yield f"... and {count - most} more of kind '{code}'{hint}."
+
+
+def _chosen(ordered: Sequence[Diagnostic], most: int) -> list[int]:
+    """Return the places of those to show, in order: of each code the first of each file, then others."""
+    of_file: Counter[tuple[str, str]] = Counter()
+    first: list[int] = []
+    others: list[int] = []
+    for number, one in enumerate(ordered):
+        of_file[one.code, one.path] += 1
+        (first if of_file[one.code, one.path] <= _OF_A_FILE else others).append(number)
+    shown: Counter[str] = Counter()
+    chosen = []
+    for number in (*first, *others):
+        shown[ordered[number].code] += 1
+        if shown[ordered[number].code] <= most:
+            chosen.append(number)
+    return sorted(chosen)
 
 
 def summary_line(diagnostics: Sequence[Diagnostic]) -> str:
@@ -63,4 +80,9 @@ def diagnostics_json(diagnostics: Iterable[Diagnostic], **more: Any) -> str:
         for severity in sorted(Severity, reverse=True)
     }
     document = {"version": 1, "diagnostics": records, "counts": counts, **more}
-    return json.dumps(document, indent=1, ensure_ascii=False)
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # odd bytes of a file name, which raw would be no JSON
+        return json.dumps(document, indent=1)
+    return text

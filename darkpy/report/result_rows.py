@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from darkpy.boxes import corners_within
 from darkpy.structures import PictureResult
 
 # MS COCO counts its 80 classes from 1 to 90, with gaps
@@ -101,6 +100,8 @@ def _records(result: PictureResult) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 def _corners(result: PictureResult, *, first_pixel: int = 0) -> NDArray[np.float32]:
+    from darkpy.boxes import corners_within  # brings torch, which takes seconds, and coco_image_id needs none
+
     corners = corners_within(result.detections.boxes, image_size=result.size, first_pixel=first_pixel)
     return corners.numpy()
 

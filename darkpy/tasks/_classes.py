@@ -6,7 +6,7 @@ from pathlib import Path
 from darkpy.cfg.datafile import DataFile, read_datafile, read_names
 from darkpy.data.index import read_image_list
 from darkpy.errors import DataError
-from darkpy.tasks._network import find, say
+from darkpy.tasks._say import find, say
 
 
 def open_datafile(path: Path) -> DataFile:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from darkpy.conversion.class_names import case_twins
 from darkpy.conversion.frames import relative_boxes
 from darkpy.conversion.label_text import label_text
 from darkpy.conversion.picture_size import PictureSize, picture_size
@@ -30,17 +31,13 @@ from darkpy.conversion.writer import (
     write_picture,
 )
 from darkpy.errors import DataError
+from darkpy.tasks._say import say
 
 A = TypeVar("A")
 B = TypeVar("B")
 _THREADS = min(16, 4 * (os.cpu_count() or 1))  # they wait for the disk, mostly
 _AHEAD = 64  # items in work
 SHARE = 0.2  # of the pictures that become valid, where nothing is said
-
-
-def say(text: str) -> None:
-    """Print a note on stderr."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def in_threads(work: Callable[[A], B], items: Sequence[A], *, what: str) -> Iterator[B]:
@@ -179,6 +176,12 @@ def tell(tally: Tally) -> None:
     """Say on stderr what was left out or changed."""
     for line in tally.lines():
         say(line)
+
+
+def tell_case_twins(names: Sequence[str]) -> None:
+    """Say on stderr which classes differ only in letter case."""
+    for one, other in case_twins(names):
+        say(f"Classes '{one}' and '{other}' differ only in letter case: if they are one, write it the same everywhere.")
 
 
 def tell_odd_extensions(pictures: Iterable[Path], extensions: Sequence[str]) -> None:

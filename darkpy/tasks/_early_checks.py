@@ -7,8 +7,9 @@ from darkpy.blueprint import Blueprint
 from darkpy.cfg.datafile import DataFile
 from darkpy.cfg.shipped import locate
 from darkpy.checks.cfg_check import check_cfg
-from darkpy.checks.data_advice import network_facts, quick_anchor_diagnostics
+from darkpy.checks.data_advice import quick_anchor_diagnostics
 from darkpy.checks.data_lists import quick_list_diagnostics
+from darkpy.checks.data_network import network_facts
 from darkpy.diagnostics import Diagnostic, Severity
 from darkpy.errors import CfgError
 from darkpy.report.diagnostics import diagnostic_lines
@@ -32,11 +33,15 @@ def tell_of_cfg(blueprint: Blueprint) -> None:
     _say(
         one
         for one in check_cfg(blueprint.path)
-        if one.severity > Severity.NOTE and one.where not in places and not _is_told_by_training(one)
+        if one.severity > Severity.NOTE and one.where not in places and not _is_told_elsewhere(one, blueprint)
     )
 
 
-def _is_told_by_training(one: Diagnostic) -> bool:
+def _is_told_elsewhere(one: Diagnostic, blueprint: Blueprint) -> bool:
+    if one.code in ("batch", "max_batches"):
+        return True  # training refuses it, or warns, in darknet's words
+    if one.code == "size":  # darknet's own warning has no line
+        return any("divisible by 32" in note for note in blueprint.notes)
     return one.message.startswith(tuple(f"[net] {key}=" for key in _TOLD_BY_TRAINING))
 
 

@@ -5,22 +5,10 @@ from pathlib import Path
 
 import torch
 
-from darkpy.cfg.shipped import locate
 from darkpy.network import Blueprint, Network, read_blueprint
+from darkpy.tasks._say import find as find
+from darkpy.tasks._say import say as say
 from darkpy.weights import LoadedWeights, load_weights
-
-
-def say(text: str) -> None:
-    """Print a note on stderr."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def find(path: Path) -> Path:
-    """Return the file to open for a cfg or .data path; say so if it is the one that comes with darkpy."""
-    found, note = locate(path)
-    if note:
-        say(note)
-    return found
 
 
 def open_blueprint(cfg: Path, *, inference: bool) -> Blueprint:

@@ -10,14 +10,14 @@ from darkpy.checks.data_check import Outcome, Plan, finish_check, plan_check
 from darkpy.checks.data_reading import Sample, read_samples, usable_cores
 from darkpy.checks.data_set import DataSet
 from darkpy.data.index import label_path
-from darkpy.data.picture_facts import form_of
 from darkpy.diagnostics import exit_status
 from darkpy.errors import DataError
+from darkpy.files import is_among
 from darkpy.report.data_report import summary_lines
 from darkpy.report.diagnostics import diagnostic_lines, diagnostics_json, summary_line
 from darkpy.report.sheet import EXTENSIONS, SheetSample, draw_sheet, save_sheet
-from darkpy.tasks._network import say
 from darkpy.tasks._progress import items_with_progress
+from darkpy.tasks._say import say
 
 _SHOWN = 8  # findings of one kind
 _ON_A_SHEET = 16
@@ -30,6 +30,7 @@ def check(
     as_json: bool = False,
     show_all: bool = False,
     sheet: Path | None = None,
+    force: bool = False,
     workers: int | None = None,
 ) -> int:
     """Print what a data set holds and what is wrong with it; return 0, or 3 for warnings, or 1 for errors.
@@ -40,6 +41,7 @@ def check(
         as_json: Print JSON.
         show_all: Print every finding, not the first few of each kind.
         sheet: A picture to write, with samples and their boxes.
+        force: Replace the sheet's file if it exists.
         workers: Threads that read pictures; None takes one for each core.
 
     Raises:
@@ -47,7 +49,7 @@ def check(
     """
     plan = plan_check(obj, net)
     if sheet is not None:
-        refuse_sheet(sheet, _files(plan, obj, net))
+        check_sheet(sheet, _files(plan, obj, net), force=force)
     paths = list(plan.pictures.values())
     samples = read_samples(paths, classes=plan.classes_bound, workers=workers or usable_cores())
     outcome = finish_check(plan, list(items_with_progress(samples, len(paths))))
@@ -72,38 +74,32 @@ def _files(plan: Plan, obj: Path, net: Path | None) -> Iterator[str]:
     yield str(obj)
     yield plan.names.path
     yield from () if net is None else (str(net),)
-    yield from (listed.path for listed in plan.lists)
+    keys = ("train", "valid", "difficult", "labels")
+    yield from (str(found) for key in keys if plan.data and (found := plan.data.file(key)))
     for path in plan.pictures.values():
         yield path
         yield label_path(path)
 
 
-def refuse_sheet(sheet: Path, files: Iterable[str]) -> None:
-    """Check that a sheet can be written without harm to a file of the set, or to any file that is no picture.
+def check_sheet(sheet: Path, files: Iterable[str], *, force: bool) -> None:
+    """Check that a sheet can be written without harm.
+
+    Args:
+        sheet: The new file.
+        files: Those of the set, which are never replaced.
+        force: Whether another file may be replaced.
 
     Raises:
-        DataError: If it would replace such a file, or has no extension of a picture, or no folder.
+        DataError: If it has no extension of a picture, or no folder, or would replace a file.
     """
     if sheet.suffix.lower() not in EXTENSIONS:
         raise DataError(f"-sheet {sheet}: must end in {', '.join(EXTENSIONS[:-1])} or {EXTENSIONS[-1]}.")
     if not os.path.isdir(sheet.parent):
         raise DataError(f"-sheet {sheet}: there is no folder {sheet.parent}. Make it first.")
-    target = os.path.normcase(os.path.realpath(sheet))
-    if os.path.isdir(sheet) or any(
-        os.path.basename(file).lower() == sheet.name.lower() and os.path.normcase(os.path.realpath(file)) == target
-        for file in files
-    ):
+    if os.path.isdir(sheet) or is_among(sheet, files):
         raise DataError(f"-sheet {sheet}: is a folder, or a file of the data set. Name a new file.")
-    if os.path.isfile(sheet) and os.path.getsize(sheet) and not form_of(_first_bytes(sheet)):
-        raise DataError(f"-sheet {sheet}: exists and is no picture, so it is not replaced. Name another file.")
-
-
-def _first_bytes(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(16)
-    except OSError as error:
-        raise DataError(f"-sheet {path}: exists and cannot be read: {error.strerror}. Name another file.") from error
+    if os.path.lexists(sheet) and not force:
+        raise DataError(f"-sheet {sheet}: exists. Name a new file, or add -force to replace it.")
 
 
 def _write_sheet(sheet: Path, outcome: Outcome) -> None:

@@ -8,9 +8,11 @@ from darkpy.conversion.coco_pictures import CocoPictures
 from darkpy.conversion.coco_read import CocoFile, list_name, merged_categories, read_coco, roles_of
 from darkpy.conversion.picture_files import DARKNET_EXTENSIONS
 from darkpy.conversion.sample import Sample, Tally, make_sample
-from darkpy.conversion.writer import check_out
+from darkpy.conversion.writer import APART, check_out
 from darkpy.errors import DataError
-from darkpy.tasks._conversion import labelled, say, tell, tell_odd_extensions, write_set
+from darkpy.files import is_among
+from darkpy.tasks._conversion import labelled, tell, tell_case_twins, tell_odd_extensions, write_set
+from darkpy.tasks._say import say
 
 
 def from_coco(
@@ -41,6 +43,7 @@ def from_coco(
         CfgError: If the .names file cannot be read.
     """
     tally = Tally()
+    _refuse_twice(annotations)
     files = _named([read_coco(path, tally) for path in annotations])
     categories = merged_categories(list(files.values()))
     classes = names_of((), names) if names else check_names(list(categories.values()), str(annotations[0]))
@@ -53,6 +56,7 @@ def from_coco(
     pictures = {name: labelled(some, clip=False, tally=tally) for name, some in samples.items()}
     tell(tally)
     tell_odd_extensions((one.picture for some in samples.values() for one in some), DARKNET_EXTENSIONS)
+    tell_case_twins(classes)
     _tell_numbers(categories, classes)
     if crowd == "list" and "valid" not in roles:
         say("-crowd list has no effect without a valid list: crowds are left out.")
@@ -62,13 +66,21 @@ def from_coco(
     return 0
 
 
+def _refuse_twice(annotations: Sequence[Path]) -> None:
+    for number, path in enumerate(annotations):
+        if is_among(path, annotations[:number]):
+            raise DataError(f"{path}: is named twice, but each file becomes a list of its own. Name it once.")
+
+
 def _named(files: Sequence[CocoFile]) -> dict[str, CocoFile]:
-    """Return the files by the names of their lists, each name once."""
+    """Return the files by the names of their lists, each name once, also on a disk that knows no letter case."""
     named: dict[str, CocoFile] = {}
+    taken = {APART}  # the list of the difficult objects
     for file in files:
         name, number = list_name(file.path), 1
-        while (free := name if number == 1 else f"{name}_{number}") in named:
+        while (free := name if number == 1 else f"{name}_{number}").casefold() in taken:
             number += 1
+        taken.add(free.casefold())
         named[free] = file
     return named
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from darkpy.conversion.folders import ClassPicture, class_folders, read_folders
+from darkpy.conversion.folders import ClassPicture, class_folders, read_folders, reason
 from darkpy.conversion.picture_files import PictureNames
 from darkpy.conversion.same_content import content_keys
 from darkpy.conversion.sample import Tally
 from darkpy.conversion.shares import choose_valid, stay_together
 from darkpy.conversion.writer import BACKUP, check_out, data_text, make_folders, names_text, put_picture, put_text
 from darkpy.errors import DataError
-from darkpy.tasks._conversion import SHARE, in_threads, say, shown_names, size_or_error, tell, tell_copies
+from darkpy.tasks._conversion import SHARE, in_threads, shown_names, size_or_error, tell, tell_copies
+from darkpy.tasks._say import say
 
 _TOP = 5  # darknet's default of the accuracy that is not top 1
 
@@ -42,9 +43,11 @@ def from_folders(folder: Path, *, out: Path, valid: float | None, seed: int | No
     """
     tally = Tally()
     parts = {part: _readable(pictures, tally) for part, pictures in read_folders(folder, tally).items()}
+    every = [one for pictures in parts.values() for one in pictures]
+    contents = content_keys([one.path for one in every], partial(in_threads, what="comparing"))
+    _note_copies(every, contents, tally)
     if not parts.keys() & {"valid", "test"}:
-        (pictures,) = parts.values()
-        parts = _divided(pictures, SHARE if valid is None else valid, seed or 0)
+        parts = _divided(every, contents, SHARE if valid is None else valid, seed or 0)
     elif valid is not None or seed is not None:
         say(f"-valid and -seed have no effect: {folder} has parts of its own.")
     names = sorted({one.class_name for pictures in parts.values() for one in pictures})
@@ -77,10 +80,20 @@ def _readable(pictures: Sequence[ClassPicture], tally: Tally) -> list[ClassPictu
     return kept
 
 
-def _divided(pictures: Sequence[ClassPicture], share: float, seed: int) -> dict[str, list[ClassPicture]]:
+def _note_copies(pictures: Sequence[ClassPicture], contents: Sequence[str], tally: Tally) -> None:
+    """Count the pictures whose bytes are those of a picture of another class: one of the two is wrong."""
+    first: dict[str, ClassPicture] = {}
+    for one, content in zip(pictures, contents, strict=True):
+        other = first.setdefault(content, one)
+        if other.class_name != one.class_name:
+            tally.add("pictures that are byte for byte one of another class, kept", f"{one.path} and {other.path}")
+
+
+def _divided(
+    pictures: Sequence[ClassPicture], contents: Sequence[str], share: float, seed: int
+) -> dict[str, list[ClassPicture]]:
     """Return train and valid; each class is in both if it has two pictures that differ."""
     names = sorted({one.class_name for one in pictures})
-    contents = content_keys([one.path for one in pictures], partial(in_threads, what="comparing"))
     groups = stay_together([[content] for content in contents])
     counts = np.zeros((len(groups), len(names)), np.int64)
     for row, group in enumerate(groups):
@@ -110,7 +123,7 @@ def _tell_classes(parts: Mapping[str, Sequence[ClassPicture]], folders: Mapping[
             say(f"{part} has no picture of {', '.join(missing)}.")
     for name, folder in folders.items():
         if name != folder:
-            say(f"The folder of class '{name}' is called {folder}: its own name is part of the path to it.")
+            say(f"The folder of class '{name}' is called {folder}: {reason(name, folders)}.")
 
 
 def _write_pictures(placed: Mapping[str, Sequence[_Placed]], out: Path, *, link: bool) -> None:

@@ -10,7 +10,8 @@ from darkpy.conversion.voc import VocAnnotation, read_annotation
 from darkpy.conversion.voc_folder import PictureFinder, VocFolder, share, voc_folders
 from darkpy.conversion.writer import check_out
 from darkpy.errors import DataError
-from darkpy.tasks._conversion import labelled, say, tell, tell_odd_extensions, write_set
+from darkpy.tasks._conversion import labelled, tell, tell_case_twins, tell_odd_extensions, write_set
+from darkpy.tasks._say import say
 
 Found = tuple[VocAnnotation, Path]  # an annotation, and its picture
 
@@ -47,6 +48,7 @@ def from_voc(
     found = _read(sets, {one for members in lists.values() for one in members}, first_pixel, tally)
     classes = names_of((thing.name for annotation, _ in found.values() for thing in annotation.objects), names)
     check_out(out, sources={picture.parent for _, picture in found.values()}, force=force)
+    tell_case_twins(classes)
     if names is None:
         say("Classes are numbered in the order of their names. Give another order with -names FILE.")
     samples = {

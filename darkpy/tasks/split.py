@@ -1,5 +1,6 @@
 """``darkpy data split``: one list -> a train and a valid list that have the same classes."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,22 +9,26 @@ from pathlib import Path
 import numpy as np
 
 from darkpy.cfg.datafile import DataFile, read_names
+from darkpy.cfg.text import read_lines
 from darkpy.conversion.picture_files import pictures_below
 from darkpy.conversion.same_content import content_keys
 from darkpy.conversion.shares import choose_valid, stay_together
 from darkpy.conversion.split_source import classes_in_labels, classes_in_path, counts_of, folder_of, is_folder, members
-from darkpy.conversion.writer import data_text, put_text
+from darkpy.conversion.writer import check_file, data_text, put_text
 from darkpy.data.index import label_path, read_image_list
 from darkpy.errors import DataError
 from darkpy.tasks._classes import open_datafile
-from darkpy.tasks._conversion import SHARE, in_threads, say
+from darkpy.tasks._conversion import SHARE, in_threads
+from darkpy.tasks._say import say
 
+_FILE_KEYS = ("train", "valid", "difficult", "names", "labels")
 _OWN_KEYS = ("train", "valid", "difficult")  # of the new .data file
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
     pictures: list[str]
+    listed: Path  # where they are named, or the folder
     files: tuple[Path, ...] = ()  # that were read, and stay
     data: DataFile | None = None  # where it was a .data file
     names: Sequence[str] = ()  # of the classes, as far as they are known
@@ -48,11 +53,12 @@ def split(source: Path, *, out: Path, valid: float | None, seed: int | None, gro
         DataError: If there are fewer than two groups, or a file exists or cannot be written.
     """
     found = _read(source)
+    _check_pictures(found)
     targets = [out / "train.txt", out / "valid.txt", *([out / source.name] if found.data else [])]
     _check_targets(targets, out, found.files, force=force)
     pictures = list(dict.fromkeys(found.pictures))
     if len(pictures) < len(found.pictures):
-        say(f"{source}: {len(found.pictures) - len(pictures)} lines are repeated; each picture is taken once.")
+        say(f"{found.listed}: {len(found.pictures) - len(pictures)} lines are repeated; each picture is taken once.")
     classes = _classes(pictures, found.labels)
     groups = _groups(pictures, group)
     if len(groups) < 2:
@@ -79,9 +85,9 @@ def _read(source: Path) -> _Source:
             raise DataError(
                 f"{source}: 0 pictures in the folder, but a split needs 2. Name the folder of the pictures."
             )
-        return _Source(pictures)
+        return _Source(pictures, source)
     if source.suffix.lower() != ".data":
-        return _Source(read_image_list(source), (source,))
+        return _Source(read_image_list(source), source, (source,))
     data = open_datafile(source)
     train = data.required("train", purpose="data split")
     pictures = read_image_list(train, asked_by=data.asked_by("train"))
@@ -89,7 +95,33 @@ def _read(source: Path) -> _Source:
         say(f"{data.asked_by('valid')}: only the train list is shared out; this one is in neither part.")
     named = {key: path for key in ("names", "labels") if (path := data.file(key)) and path.is_file()}
     names, labels = (read_names(named[key]) if key in named else [] for key in ("names", "labels"))
-    return _Source(pictures, (source, train), data, names or labels, labels)
+    files = (data.path, *(path for key in _FILE_KEYS if (path := data.file(key))))
+    return _Source(pictures, train, files, data, names or labels, labels)
+
+
+def _check_pictures(found: _Source) -> None:
+    """Refuse a file that is no list of pictures; say on stderr how many of a list are not there."""
+    absent = [number for number, path in enumerate(found.pictures) if not os.path.isfile(path)]
+    if not absent:
+        return
+    first, count, listed = found.pictures[absent[0]], len(found.pictures), found.listed
+    if len(absent) == count:
+        what = f"{listed}:{_line(listed, absent[0])}: '{first}'"
+        if first.startswith("["):
+            raise DataError(
+                f"{what} is a section, so this is a cfg, not a list. Name a list, a .data file or a folder."
+            )
+        raise DataError(
+            f"{what} is not there, nor any other of {count} lines; a split needs a list of pictures, whose paths count "
+            "from the current folder. Name a list, a .data file or a folder."
+        )
+    say(f"{len(absent)} of {count} pictures are not there, the first: {listed}:{_line(listed, absent[0])}: {first}")
+
+
+def _line(listed: Path, number: int) -> int:
+    """Return the line, from 1, of a list's picture, from 0."""
+    lines = [line for line, text in enumerate(read_lines(listed), start=1) if text.strip()]
+    return lines[number]
 
 
 def _check_targets(targets: Sequence[Path], out: Path, files: Sequence[Path], *, force: bool) -> None:
@@ -98,12 +130,8 @@ def _check_targets(targets: Sequence[Path], out: Path, files: Sequence[Path], *,
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         why = getattr(error, "strerror", None) or error
         raise DataError(f"-o {out}: cannot be made: {why}. Name a folder that can be written.") from error
-    read = {file.resolve() for file in files}
     for target in targets:
-        if target.resolve() in read:
-            raise DataError(f"-o {out}: {target} is what is to be split. Name another folder.")
-        if target.exists() and not force:
-            raise DataError(f"-o {out}: {target} exists. Name another folder, or add -force to replace it.")
+        check_file(target, named=f"-o {out}: {target}", sources=files, force=force)
 
 
 def _classes(pictures: Sequence[str], labels: Sequence[str]) -> list[frozenset[int]]:
@@ -152,7 +180,14 @@ def _write(
     if data is None:
         return
     lists: dict[str, object] = {part: target.as_posix() for part, target in zip(parts, targets, strict=False)}
-    kept = {key: value for key, (value, _) in data.values.items() if key not in _OWN_KEYS}
+    kept = {key: _kept(data, key) for key in data.values if key not in _OWN_KEYS}
     first = {"classes": kept.pop("classes")} if "classes" in kept else {}
     put_text(targets[-1], data_text({**first, **lists, **kept}))
     print(targets[-1])
+
+
+def _kept(data: DataFile, key: str) -> str:
+    """Return a value of the old .data file for the new one; a file that lies beside the old one is named from here."""
+    value = data.values[key][0]
+    path = data.file(key)
+    return value if path is None or key not in _FILE_KEYS or not path.is_file() else path.as_posix()

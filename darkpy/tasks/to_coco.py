@@ -1,6 +1,6 @@
 """``darkpy data to-coco``: a list of a .data file -> COCO's annotation file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,14 +15,14 @@ from darkpy.conversion.coco_write import (
 )
 from darkpy.conversion.picture_size import PictureSize
 from darkpy.conversion.sample import Tally
-from darkpy.conversion.writer import put_text
+from darkpy.conversion.writer import check_file, put_text
 from darkpy.data.index import label_path, read_image_list
 from darkpy.errors import DataError
 from darkpy.report.result_rows import coco_image_id
 from darkpy.tasks._classes import difficult_list, open_datafile
-from darkpy.tasks._conversion import in_threads, say, size_or_error, tell
-from darkpy.tasks._network import find
+from darkpy.tasks._conversion import in_threads, size_or_error, tell
 from darkpy.tasks._progress import ProblemLog
+from darkpy.tasks._say import find, say
 
 Entry = tuple[str, str | None]  # a picture, and the one whose label file has its difficult objects
 Read = tuple[PictureSize | DataError, LabelRows, LabelRows | None]
@@ -39,13 +39,12 @@ def to_coco(obj: Path, *, which: str, out: Path, force: bool) -> int:
 
     Raises:
         CfgError: If the .data file, the list or the names cannot be read.
-        DataError: If the file exists or cannot be written, or no picture can be read.
+        DataError: If the file exists, is one that is read, or cannot be written, or no picture can be read.
     """
-    if out.exists() and not force:
-        raise DataError(f"-o {out}: exists. Name a new file, or add -force to replace it.")
     data = open_datafile(obj)
     names = read_names(find(data.required("names", purpose="data to-coco")), asked_by=data.asked_by("names"))
     listed = _listed(data, which)
+    check_file(out, named=f"-o {out}", sources=_sources(data, listed), force=force)
     tally, problems = Tally(), ProblemLog()
     pictures = []
     read = in_threads(partial(_read, classes=len(names)), listed, what="reading")
@@ -73,6 +72,15 @@ def _listed(data: DataFile, which: str) -> list[Entry]:
     if len(once) < len(pictures):
         say(f"{path}: {len(pictures) - len(once)} of {len(pictures)} lines are repeated; each picture is taken once.")
     return [(picture, others.get(picture)) for picture in once]
+
+
+def _sources(data: DataFile, listed: Sequence[Entry]) -> Iterator[str | Path]:
+    """Yield every file that is read, or would be if it existed."""
+    yield data.path
+    yield from (path for key in ("train", "valid", "difficult", "names") if (path := data.file(key)))
+    for picture, difficult in listed:
+        yield from (picture, label_path(picture))
+        yield from (label_path(difficult),) if difficult is not None else ()
 
 
 def _read(entry: Entry, *, classes: int) -> Read:

@@ -59,9 +59,7 @@ def test_odd_lines_are_noted(tmp_path: Path, line: str, note: str) -> None:
 
 
 def test_a_cfg_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        CfgError, match=r"obj\.data:2: '\[net\]' is a section, so this is a cfg, not a \.data file\. Swap"
-    ):
+    with pytest.raises(CfgError, match=r"obj\.data:2: '\[net\]' is a section, so this is a cfg, not a \.data file\.$"):
         write(tmp_path, "# x\n[net]\nbatch=1\n")
 
 

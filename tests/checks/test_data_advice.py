@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clean_data import CFG, add, checked, write_cfg, write_clean_set
+from clean_data import add, checked, write_clean_set
 
 from darkpy.blueprint import read_blueprint
-from darkpy.checks.data_advice import NetworkFacts, advise, median_picture, network_facts, suggested_size
+from darkpy.checks.data_advice import NetworkFacts, advise, median_picture, suggested_size
+from darkpy.checks.data_network import network_facts
 from darkpy.checks.data_set import Boxes, DataSet
+from darkpy.data.anchors import Clusters
 
 
 @pytest.fixture(autouse=True)
@@ -58,27 +60,28 @@ def test_one_box_of_twenty_may_be_tiny() -> None:
     assert suggested_size(data, boxes, 8) == (640, 640)
 
 
-def test_facts_of_a_network() -> None:
-    write_cfg(width=96)
-    facts = network_facts(read_blueprint(Path("net.cfg")), "net.cfg")
-    assert (facts.grid.width, facts.grid.height, facts.grid.stride, facts.classes) == (96, 64, 2, 2)
-    assert facts.anchors.tolist() == [[16, 22], [19, 26]]
-
-
-def test_a_network_without_heads_has_neither_anchors_nor_classes() -> None:
-    text = CFG.format(width=64, height=64, channels=3, anchors="1,1")
-    Path("net.cfg").write_text(text[: text.index("[yolo]")])
-    facts = network_facts(read_blueprint(Path("net.cfg")), "net.cfg")
-    assert facts.classes is None
-    assert len(facts.anchors) == 0
-    assert checked().diagnostics == ()
-
-
 def test_too_few_boxes_give_a_size_alone() -> None:
     data, _ = with_boxes([(0.3, 0.3)] * 5, (640, 480))
     advice = advise(data, None, generator=np.random.default_rng(0))
     assert advice is not None
     assert (advice.width, advice.height, advice.anchors, advice.average_iou) == (320, 256, (), None)
+
+
+def test_as_many_anchors_as_different_boxes_at_most() -> None:
+    data, _ = with_boxes([(0.3, 0.3), (0.2, 0.4), (0.5, 0.1)] * 5, (640, 480))
+    advice = advise(data, None, generator=np.random.default_rng(0))
+    assert advice is not None
+    assert advice.anchors == ()
+
+
+def test_anchors_that_are_worse_than_those_of_the_network_are_not_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = network_facts(read_blueprint(Path("net.cfg")), "net.cfg")
+    worse = Clusters(np.array([[1.0, 1.0], [2.0, 2.0]]), np.zeros(10, np.int64), 0.1, 1)
+    monkeypatch.setattr("darkpy.checks.data_advice.cluster", lambda *_, **__: worse)
+    advice = advise(read_set(), network, generator=np.random.default_rng(0))
+    assert advice is not None
+    assert (advice.anchors, advice.average_iou) == ((), None)
+    assert advice.own_average_iou == pytest.approx(1, abs=0.03)
 
 
 def test_very_many_boxes_are_drawn_from() -> None:

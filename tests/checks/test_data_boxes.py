@@ -47,6 +47,16 @@ def test_d16_names_the_first_line(clean: None) -> None:
     assert texts[0][1] == "the box of line 1 again: one object would count twice. Remove a line."
 
 
+def test_many_findings_take_no_time_that_grows_with_their_square(clean: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    whole = Boxes.sides_px.fget
+    assert whole is not None
+    monkeypatch.setattr(Boxes, "sides_px", property(lambda self: asked.append(1) or whole(self)))
+    Path("obj/t2.txt").write_text("".join(f"0 .5 .{number} .001 .5\n" for number in range(100, 200)))
+    assert len(checked().diagnostics) > 100
+    assert len(asked) < 10  # a table of all boxes is not made anew for each
+
+
 def test_equal_boxes_of_two_pictures_are_no_repetition(clean: None) -> None:
     add("obj/t4.png", "0 .5 .5 .3 .4\n")
     add("obj/t5.png", "0 .5 .5 .3 .4\n")

@@ -69,6 +69,14 @@ def _c17() -> None:
     Path("d/labels/1.txt").write_text(LABEL)
 
 
+def _yolov5(*pictures: str) -> None:
+    for name in pictures:
+        add(name, None)
+        label = Path(name.replace("images", "labels")).with_suffix(".txt")
+        label.parent.mkdir(parents=True, exist_ok=True)
+        label.write_text(LABEL)
+
+
 def _c19() -> None:
     add("data.v1/img.png")
     Path("data.v1/img.png").rename("data.v1/img")
@@ -134,6 +142,10 @@ CASES: dict[str, tuple[Callable[[], object], Found]] = {
     "C14 three valid pictures": (_c14(3), []),
     "C16 JPEGImages": (_c16, []),
     "C17 a label in labels/ only": (_c17, [(WARNING, "label-elsewhere", "train.txt", 4)]),
+    "a label in labels/, relative paths": (
+        lambda: _yolov5("images/train/1.png"),
+        [(WARNING, "label-elsewhere", "train.txt", 4)],
+    ),
     "C19 no extension, a dot in a folder": (_c19, [(WARNING, "extension", "train.txt", 4)]),
     "C20 no backup folder": (lambda: Path("backup").rmdir(), [(NOTE, "missing-folder", "obj.data", 5)]),
     "C22 another file name": (
@@ -200,6 +212,8 @@ CASES: dict[str, tuple[Callable[[], object], Found]] = {
     "an empty list": (_rewrite("valid.txt", lambda _: b"\n \n"), [(ERROR, "empty-list", "valid.txt", None)]),
     "four columns": (_label("0 .5 .5 .2\n"), [(ERROR, "record", "obj/t2.txt", 3)]),
     "six columns": (_label("0 .5 .6 .2 .2 .9\n"), [(WARNING, "six-columns", "obj/t2.txt", 3)]),
+    "a class number with a dot": (_label("1.0 .5 .6 .2 .2\n"), [(WARNING, "class-form", "obj/t2.txt", 3)]),
+    "a name for a number": (_label("cat .5 .6 .2 .2 .9\n"), [(ERROR, "class-name", "obj/t2.txt", 3)]),
     "no number": (_label("0 .5 nan .2 .2\n"), [(ERROR, "not-finite", "obj/t2.txt", 3)]),
     "at the origin": (_label("0 0 0 .2 .2\n"), [(WARNING, "box-at-origin", "obj/t2.txt", 3)]),
     "two classes": (_label("1 .5 .5 .3 .4\n"), [(NOTE, "two-classes", "obj/t2.txt", 3)]),
@@ -208,6 +222,12 @@ CASES: dict[str, tuple[Callable[[], object], Found]] = {
     "in both lists": (_label("obj/t2.png\n", "valid.txt"), [(WARNING, "train-in-valid", "valid.txt", 3)]),
     "one list for both": (lambda: write_data(valid="train.txt"), [(WARNING, "train-in-valid", "obj.data", 3)]),
     "listed twice": (_label("./obj//t2.png\n", "train.txt"), [(NOTE, "listed-twice", "train.txt", 4)]),
+    "listed by its absolute path too": (
+        lambda: _append("train.txt", f"{Path('obj/t2.png').absolute()}\n"),
+        [(NOTE, "listed-twice", "train.txt", 4)],
+    ),
+    "in quotes": (_label('"obj/t2.png"\n', "train.txt"), [(ERROR, "quotes", "train.txt", 4)]),
+    "a folder": (_label("obj\n", "train.txt"), [(ERROR, "folder", "train.txt", 4)]),
     "no picture": (
         _rewrite("obj/t2.png", lambda _: b"<html>not found</html>"),
         [(ERROR, "picture-unreadable", "train.txt", 2)],
@@ -223,10 +243,27 @@ def test_one_defect_is_found_at_its_line_and_nothing_else(plant: Callable[[], ob
     assert found() == expected
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="backslashes part folders there")
+def test_paths_as_on_windows() -> None:
+    _changed(Path("train.txt"), lambda raw: raw.replace(b"obj/t2.png", b"obj\\t2.png"))
+    assert found() == [(ERROR, "backslashes", "train.txt", 2)]
+    (one,) = checked().diagnostics
+    assert one.expected == "obj/t2.png"
+
+
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names without letter case")
 def test_another_letter_case() -> None:
     _changed(Path("train.txt"), lambda raw: raw.replace(b"t2.png", b"T2.PNG"))
     assert found() == [(ERROR, "letter-case", "train.txt", 2)]
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names without letter case")
+@pytest.mark.parametrize("name", ["t2.TXT", "T2.txt"])
+def test_a_label_in_another_letter_case(name: str) -> None:
+    Path("obj/t2.txt").rename(f"obj/{name}")
+    (one,) = checked().diagnostics
+    assert (one.severity.name, one.code, one.where) == (WARNING, "label-elsewhere", "train.txt:2")
+    assert f"'obj/t2.png' has no label file obj/t2.txt, but obj/{name} exists" in one.message
 
 
 def test_e07_two_channels() -> None:
@@ -321,8 +358,86 @@ def test_a_huge_number_of_classes_fills_no_table(classes: int) -> None:
 def test_an_entry_that_is_no_picture_has_no_word_about_labels(entry: str) -> None:
     _append("train.txt", f"{entry}\n")
     codes = [code for _, code, _, line in found() if line == 4]
-    assert "picture-unreadable" in codes
+    assert "picture-unreadable" in codes or codes == ["folder"]
     assert not any(code.startswith("label") for code in codes)
+
+
+def test_labels_that_are_all_elsewhere_are_one_line() -> None:
+    Path("train.txt").write_text("")
+    _yolov5("images/train/1.png", "images/train/2.png", "images/train/3.png")
+    assert found()[:1] == [(WARNING, "label-elsewhere", "train.txt", 1)]
+    (one,) = [one for one in checked().diagnostics if one.code.startswith("label")]
+    assert one.message == (
+        "3 pictures of the list have their label files elsewhere: 'images/train/1.png' has no label file "
+        "images/train/1.txt, but labels/train/1.txt exists. darknet looks for the name of the picture with .txt, "
+        "beside the picture: move them."
+    )
+
+
+def test_a_few_labels_elsewhere_are_a_line_each() -> None:
+    _yolov5("images/train/1.png", "images/train/2.png")
+    assert found() == [(WARNING, "label-elsewhere", "train.txt", line) for line in (4, 5)]
+
+
+@pytest.mark.parametrize(("word", "mend"), [("traffic light", " Write 1 for 'traffic light'."), ("dog", "")])
+def test_a_name_in_place_of_a_class_number(word: str, mend: str) -> None:
+    _append("obj/t2.txt", f"{word} .5 .6 .2 .2\n")
+    (one,) = checked().diagnostics
+    assert one.message == f"'{word}' in place of a class number, which counts from 0. The line is left out.{mend}"
+
+
+def test_boxes_as_corners_are_one_warning() -> None:
+    for name in ("t1", "t2", "t3", "v1", "v2"):
+        Path(f"obj/{name}.txt").write_text("0 .1 .1 .3 .4\n1 .6 .5 .9 .8\n")
+    assert found(None) == [(WARNING, "corners", "obj/t1.txt", 1)]
+    (one,) = checked(None).diagnostics
+    assert "10 of the 10 boxes of the set reach over the picture's edge" in one.message
+    _append("obj/v2.txt", "0 .8 .5 .1 .1\n")  # no corners
+    assert {code for _, code, _, _ in found(None)} == {"overhang"}
+
+
+def test_a_picture_listed_by_two_paths_has_its_findings_once() -> None:
+    _append("obj/t2.txt", "7 .5 .5 .2 .2\n")
+    _append("train.txt", f"{Path('obj/t2.png').absolute()}\n")
+    assert found() == [(NOTE, "listed-twice", "train.txt", 4), (ERROR, "class-id", "obj/t2.txt", 3)]
+    assert "is in train.txt:2 too, so it counts twice. Remove one." in checked().diagnostics[0].message
+
+
+def test_what_is_in_a_list_is_no_part_of_the_file_names_unless_it_is_a_picture() -> None:
+    _append("train.txt", '"obj/t2.png"\nobj\n')
+    summary = checked().summary
+    assert summary is not None
+    assert summary.extensions == ((".png", 5),)
+
+
+def test_a_list_given_as_a_data_file_is_one_line() -> None:
+    (one,) = checked(None, "train.txt").diagnostics
+    assert (one.severity.name, one.code, one.where) == (ERROR, "no-datafile", "train.txt")
+    assert one.message.startswith("none of 3 lines is 'key = value', so this is a list of pictures (or names), not a ")
+    _append("train.txt", "obj/a=b.png\n")
+    assert [one.code for one in checked(None, "train.txt").diagnostics] == ["no-datafile"]
+
+
+def test_a_cfg_given_as_a_data_file_is_one_line() -> None:
+    (one,) = checked(None, "net.cfg").diagnostics
+    assert one.message == "'[net]' is a section, so this is a cfg, not a .data file."
+
+
+def test_files_that_are_taken_from_beside_the_data_file_are_noted() -> None:
+    Path("set").mkdir()
+    for name in ("train.txt", "obj.names", "obj.data"):
+        Path(name).rename(f"set/{name}")
+    assert found(None, "set/obj.data") == [
+        (NOTE, "beside", "set/obj.data", 2),
+        (NOTE, "beside", "set/obj.data", 4),
+    ]
+    assert (
+        checked(None, "set/obj.data")
+        .diagnostics[0]
+        .message.startswith(
+            "train is not in the current folder; taken from beside set/obj.data (darknet would not find it)."
+        )
+    )
 
 
 def test_an_unreadable_label_is_an_error() -> None:

@@ -96,6 +96,27 @@ def test_from_voc_to_coco_and_split_of_what_it_wrote(tmp_path: Path) -> None:
     assert len((tmp_path / "two" / "valid.txt").read_text().splitlines()) == 1
 
 
+def test_none_of_the_commands_needs_torch(tmp_path: Path) -> None:
+    """It takes seconds to import."""
+    members = {name: [thing("cat", 1, 1, 20, 15)] for name in "abcd"}
+    voc(tmp_path / "VOC", members, {"train": "abc", "val": "d"})
+    for number, name in enumerate(("cat/1.png", "cat/2.png", "dog/1.bmp", "dog/2.bmp")):
+        picture(tmp_path / "animals" / name, shade=number)
+    lines = (
+        "from-voc VOC -o set",
+        "check set/obj.data -sheet sheet.png",
+        "to-coco set/obj.data -o set/set.json",
+        "from-coco set/set.json -images set/obj -o back",
+        "split set/obj.data -o two",
+        "from-folders animals -o cells",
+    )
+    code = "import sys; sys.modules['torch'] = None; from darkpy.cli.main import run; "
+    code += f"print([run(['data', *line.split()]) for line in {lines}])"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.stdout.splitlines()[-1:] == ["[0, 0, 0, 0, 0, 0]"], done.stderr
+
+
 def test_a_users_mistake_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture(tmp_path / "a.jpg")
     assert run(["data", "from-voc", str(tmp_path), "-o", str(tmp_path / "o")]) == 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -186,3 +187,54 @@ def test_odd_bytes_and_other_scripts_are_printed_as_they_are(tmp_path: Path) -> 
         env={**environment, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     )  # fmt: skip
     assert done.stdout == "猫 ".encode() + b"\xff\n"
+
+
+UNWRITABLE = r"Error: standard output cannot be written: .+\. Make room on the disk, or send the output somewhere else."
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    ("line", "body"),
+    [
+        ("detector map a.data a.cfg", "print('a line')\nreturn 0"),
+        ("detector map a.data a.cfg", "print('no end', end='')\nreturn 0"),
+        ("--help", "return 0"),
+        ("cfg check a.cfg", "return 0"),
+    ],
+)
+def test_a_full_disk_is_one_line(line: str, body: str, tmp_path: Path) -> None:
+    environment = fake_task_folder(tmp_path, body)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "darkpy", *line.split()],
+            stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment,
+        )  # fmt: skip
+    *notes, last = done.stderr.splitlines()
+    assert re.fullmatch(UNWRITABLE, last)
+    assert len(notes) <= 1  # that PyTorch is loaded
+    assert done.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_failure_of_another_file_is_no_failure_of_stdout(tmp_path: Path) -> None:
+    environment = fake_task_folder(tmp_path, "open('/dev/full', 'w').write('x' * 100000)")
+    done = subprocess.run(
+        [sys.executable, "-m", "darkpy", "detector", "map", "a.data", "a.cfg"],
+        capture_output=True, text=True, cwd=tmp_path, env=environment,
+    )  # fmt: skip
+    assert "Traceback" in done.stderr
+    assert "standard output" not in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closes a POSIX descriptor")
+@pytest.mark.parametrize(("closed", "status"), [(1, 1), (2, 0)])
+def test_closed_streams_are_no_traceback(closed: int, status: int, tmp_path: Path) -> None:
+    environment = fake_task_folder(tmp_path, "import sys\nprint('lost', file=sys.stderr)\nreturn 0")
+    done = subprocess.run(
+        [sys.executable, "-m", "darkpy", "detector", "map", "a.data", "a.cfg"],
+        capture_output=True, text=True, cwd=tmp_path, env=environment,
+        preexec_fn=lambda: os.close(closed),
+    )  # fmt: skip
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert re.fullmatch(UNWRITABLE if closed == 1 else "", done.stderr.rstrip("\n"))

@@ -46,8 +46,13 @@ def test_what_is_left_out(tmp_path: Path) -> None:
 
 def test_nothing_to_read(tmp_path: Path) -> None:
     picture(tmp_path / "d" / "1.jpg")
-    with pytest.raises(DataError, match=r"0 pictures in CLASS/ or train/CLASS/"):
+    with pytest.raises(
+        DataError, match=r"d: 1 picture, but none in a class's folder\. If d is a class, name the folder"
+    ):
         read_folders(tmp_path / "d", Tally())
+    (tmp_path / "empty" / "cat").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"0 pictures in CLASS/ or train/CLASS/"):
+        read_folders(tmp_path / "empty", Tally())
     for path in (tmp_path / "none", tmp_path / "d" / "1.jpg"):
         with pytest.raises(DataError, match="Name the folder that holds the classes' folders"):
             read_folders(path, Tally())

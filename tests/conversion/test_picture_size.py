@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from darkpy.conversion.picture_size import PictureSize, exif_orientation, picture_size
+from darkpy.conversion.picture_size import PictureSize, picture_size
 from darkpy.errors import DataError
 
 
@@ -40,20 +40,6 @@ def test_exif_turns_as_opencv_does(orientation: int, order: str, tmp_path: Path)
     assert (size.height, size.width) == cv2.imread(str(path)).shape[:2]
     assert size.orientation == orientation
     assert size.stored == (7, 5)
-
-
-@pytest.mark.parametrize(
-    "block",
-    [b"", b"II*\0", b"II*\0\xff\xff\xff\xff", b"II*\0\x08\0\0\0\0\0", b"XX*\0\0\0\0\0", tiff(9), tiff(0), tiff(6)[:16]],
-)
-def test_a_broken_exif_block_turns_nothing(block: bytes) -> None:
-    assert exif_orientation(block) == 1
-
-
-def test_other_tags_come_before_the_orientation() -> None:
-    first = struct.pack("<HHII", 0x010F, 2, 4, 0)
-    block = b"II*\0" + struct.pack("<IH", 8, 2) + first + struct.pack("<HHIHH", 0x0112, 3, 1, 8, 0)
-    assert exif_orientation(block) == 8
 
 
 def test_a_png_with_exif_is_decoded(tmp_path: Path) -> None:

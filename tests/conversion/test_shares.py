@@ -54,6 +54,17 @@ def test_pictures_of_many_classes(counts: list[list[int]], seed: int) -> None:
                 assert (others[has[group]] == 0).any()
 
 
+@given(
+    counts=st.lists(st.lists(st.integers(0, 1), min_size=2, max_size=2), min_size=2, max_size=8),
+    share=st.floats(0.001, 0.999),
+    data=st.data(),
+)
+def test_no_part_is_empty(counts: list[list[int]], share: float, data: st.DataObject) -> None:
+    sizes = np.array(data.draw(st.lists(st.integers(1, 5), min_size=len(counts), max_size=len(counts))))
+    valid = choose_valid(np.array(counts), sizes, share=share, rng=rng())
+    assert 0 < valid.sum() < len(valid)
+
+
 def test_pictures_without_objects_are_shared_out_too() -> None:
     counts = np.array([[1]] * 10 + [[0]] * 10)
     valid = choose_valid(counts, np.ones(20, np.int64), share=0.2, rng=rng())

@@ -47,7 +47,25 @@ def test_with_one_test_set_all_trainval_is_train(tmp_path: Path) -> None:
 
 
 def test_annotations_in_no_set_are_counted(tmp_path: Path) -> None:
-    assert shared(five(tmp_path, train="a b", val="c"))[1]["annotations in no list of ImageSets/Main, left out"] == 2
+    tally = shared(five(tmp_path, train="a b", val="c"))[1]
+    assert tally["annotations in no list of ImageSets/Main, left out"] == 2
+    assert tally.lines()[-1].endswith("d.xml)")
+
+
+@pytest.mark.parametrize(
+    ("sets", "count"),
+    [
+        ({"train": "a b c", "val": "b c d"}, 2),
+        ({"trainval": "a b", "test": "b"}, 1),
+        ({"trainval": "a b", "val": "b"}, 0),
+        ({"train": "a", "val": "b", "trainval": "a b"}, 0),
+    ],
+)
+def test_annotations_in_both_lists_are_valid_and_counted(sets: dict[str, str], count: int, tmp_path: Path) -> None:
+    lists, tally = shared(five(tmp_path, **sets))
+    assert not set(lists["train"]) & set(lists["valid"])
+    assert tally["annotations in the sets of train and valid both, taken for valid"] == count
+    assert count == 0 or "b.xml" in "".join(tally.lines())
 
 
 def test_lines_of_a_set(tmp_path: Path) -> None:

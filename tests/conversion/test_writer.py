@@ -137,9 +137,11 @@ def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
         make_folders(tmp_path, "x")
 
 
-@pytest.mark.parametrize("source", ["out/obj", "out/difficult", "out/../out/obj"])
+@pytest.mark.parametrize("source", ["out/obj", "out/difficult", "out/../out/obj", "alias"])
 def test_originals_in_the_way_are_refused(source: str, tmp_path: Path) -> None:
     (tmp_path / "out" / "obj").mkdir(parents=True)
+    (tmp_path / "out" / "difficult").mkdir()
+    (tmp_path / "alias").symlink_to("out/obj", target_is_directory=True)
     with pytest.raises(DataError, match="holds pictures that are to be converted"):
         check_out(tmp_path / "out", sources=[tmp_path / source], force=True)
 

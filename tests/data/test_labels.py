@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,25 @@ def test_c17_a_label_in_the_labels_folder_is_pointed_at(tmp_path: Path) -> None:
     assert len(labels.truths) == 0
 
 
+@pytest.mark.parametrize(
+    ("wanted", "other"),
+    [
+        ("images/train/1.txt", "labels/train/1.txt"),
+        ("a/images/images/1.txt", "a/images/labels/1.txt"),
+        pytest.param("obj/1.txt", "obj/1.TXT", marks=pytest.mark.skipif(sys.platform != "linux", reason="letter case")),
+    ],
+)
+def test_a_label_elsewhere_is_pointed_at_and_no_empty_file_advised(
+    wanted: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(other).parent.mkdir(parents=True)
+    Path(other).write_text(GOOD)
+    text = read_labels(wanted, classes=3).problems[0].message
+    assert f"{other} exists, but darknet looks beside the picture: move it to {wanted}." in text
+    assert "empty file" not in text
+
+
 @pytest.mark.parametrize("path", ["", "a\0b", "d/images/" + "x" * 5000 + ".txt"])
 def test_a_path_that_cannot_be_opened_is_a_missing_file(path: str) -> None:
     assert read_labels(path, classes=3).missing
@@ -79,7 +99,10 @@ def test_a_path_that_cannot_be_opened_is_a_missing_file(path: str) -> None:
         pytest.param("0 .5 .5 inf 1e300", "has a value that is no finite number", id="inf"),
         pytest.param("inf .5 .5 .2 .2", "has a value that is no finite number", id="infinite class"),
         pytest.param("0 .5 .5 1e308 1e308", "not normalised", id="a number beyond float32"),
-        pytest.param("dog .5 .5 .2 .2", "'dog .5 .5 .2 .2' is not five numbers", id="a word"),
+        pytest.param("dog .5 .5 .2 .2", "'dog' in place of a class number, which counts from 0", id="a word"),
+        pytest.param("big dog .5 .5 .2 .2", "'big dog' in place of a class number", id="two words"),
+        pytest.param("dog .5 .5 .2 .2 .9", "'dog' in place of a class number", id="a word, six columns"),
+        pytest.param("0 .5 x .2 .2", "'0 .5 x .2 .2' is not five numbers", id="a word among numbers"),
         pytest.param("0,.5,.5,.2,.2", "1 column, but a record has 5", id="commas"),
         pytest.param("0 .5 .5 .2", "4 columns, but a record has 5: class x y width height", id="too few"),
         pytest.param("0 .1 .1 .2 .2 .3 .3", "7 columns, but a record has 5", id="too many"),
@@ -103,7 +126,7 @@ def test_boxes_that_reach_beyond_the_edge_are_good() -> None:
     assert messages(parse("0 0 .5 .5 1.5")) == []
 
 
-@pytest.mark.parametrize("line", ["0 5.0e-01 5.0e-01 2e-1 2e-1", "0\t0.5  .5 .2 +.2 ", "\ufeff0.0 .5 .5 .2 .2"])
+@pytest.mark.parametrize("line", ["0 5.0e-01 5.0e-01 2e-1 2e-1", "0\t0.5  .5 .2 +.2 ", "\ufeff0 .5 .5 .2 .2"])
 def test_d11_numbers_as_programs_write_them(line: str, tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text(line + "\r\n", encoding="utf-8")
     labels = read_labels(str(tmp_path / "1.txt"), classes=3)

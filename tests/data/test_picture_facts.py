@@ -1,16 +1,16 @@
 """Facts of a picture's file (darkpy/data/picture_facts.py)."""
 
+import struct
+import zlib
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 from clean_data import with_orientation
-from hypothesis import given
-from hypothesis import strategies as st
 
 from darkpy.data.image import load_image
-from darkpy.data.picture_facts import PictureFacts, form_of, jpeg_head, picture_facts
+from darkpy.data.picture_facts import PictureFacts, form_of, picture_facts
 
 
 def pixels(height: int = 30, width: int = 41, channels: int = 3) -> np.ndarray:
@@ -60,6 +60,27 @@ def test_e11_the_size_is_that_of_the_turned_picture(orientation: int, tmp_path: 
     assert facts.orientation == orientation
 
 
+def test_a_png_that_exif_turns_has_the_size_that_is_loaded(tmp_path: Path) -> None:
+    png = cv2.imencode(".png", pixels(channels=4))[1].tobytes()
+    tiff = b"II*\0" + struct.pack("<IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0)
+    chunk = b"eXIf" + tiff
+    chunk = struct.pack(">I", len(tiff)) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    facts = facts_of(png[:33] + chunk + png[33:], tmp_path)
+    assert (facts.height, facts.width) == load_image(str(tmp_path / "x"), channels=3).shape[:2]
+    assert facts.channels == 4
+
+
+def test_a_jpeg_that_decodes_at_its_full_size_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, raw = cv2.imdecode, with_orientation(jpeg(), 6)
+
+    def no_reduced(buffer: np.ndarray, flag: int) -> np.ndarray | None:
+        return None if flag == cv2.IMREAD_REDUCED_COLOR_8 else whole(buffer, flag)
+
+    monkeypatch.setattr(cv2, "imdecode", no_reduced)
+    facts = facts_of(raw[: len(raw) * 6 // 10], tmp_path)
+    assert (facts.failure, facts.width, facts.height, facts.is_cut_off) == ("", 30, 41, True)
+
+
 def test_e04_a_cut_jpeg_still_decodes(tmp_path: Path) -> None:
     raw = jpeg()
     facts = facts_of(raw[: len(raw) * 6 // 10], tmp_path)
@@ -106,31 +127,6 @@ def test_equal_files_have_equal_digests(tmp_path: Path) -> None:
     first, again = facts_of(jpeg(), tmp_path), facts_of(jpeg(), tmp_path)
     other = facts_of(jpeg(height=31), tmp_path)
     assert first.digest == again.digest != other.digest
-
-
-@given(st.binary(max_size=60))
-def test_no_head_is_too_odd(tail: bytes) -> None:
-    frame, orientation = jpeg_head(b"\xff\xd8" + tail)
-    assert 1 <= orientation <= 8
-    assert frame is None or frame.width > 0
-
-
-@given(st.binary(max_size=40), st.sampled_from([b"II", b"MM"]))
-def test_no_exif_block_is_too_odd(tiff: bytes, order: bytes) -> None:
-    block = b"Exif\0\0" + order + tiff
-    head = b"\xff\xd8\xff\xe1" + (len(block) + 2).to_bytes(2, "big") + block
-    assert 1 <= jpeg_head(head)[1] <= 8
-
-
-def test_big_endian_exif() -> None:
-    entry = b"\x01\x12\x00\x03\x00\x00\x00\x01\x00\x08\x00\x00"
-    block = b"Exif\0\0MM\0*\x00\x00\x00\x08\x00\x01" + entry
-    head = b"\xff\xd8\xff\xff\xe1" + (len(block) + 2).to_bytes(2, "big") + block  # a fill byte before the marker
-    assert jpeg_head(head) == (None, 8)
-
-
-def test_a_head_without_a_size_is_left_to_the_decoder() -> None:
-    assert jpeg_head(b"\xff\xd8\xff\xc0\x00\x0b\x08\x00\x00\x00\x10\x01\x00\x00\x00") == (None, 1)
 
 
 def test_unknown_forms_have_no_name() -> None:

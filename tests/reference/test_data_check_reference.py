@@ -51,7 +51,9 @@ def test_robocup(net: str | None, shared: Path, monkeypatch: pytest.MonkeyPatch)
     found = kinds(outcome)
     assert found.pop("tiny-box", 0) + (net is None) > 0
     expected = {"thin-box": 12, "label-missing": 2, "missing-folder": 1}
-    assert found == (expected if net is None else expected | {"aspect": 1})
+    assert found == (expected if net is None else expected | {"aspect": 1, "unlearnt": 1})
+    lost = [one.message for one in outcome.diagnostics if one.code == "unlearnt"]  # counted by a plain loop, too
+    assert all("244 of 580 boxes" in text and "class 4 ('goal post') 83 of 121" in text for text in lost)
     missing = [(one.where, one.message) for one in outcome.diagnostics if one.code == "label-missing"]
     assert [where for where, _ in missing] == ["train.txt:43", "validation.txt:2"]
     assert "20250109/r2/cam1_20250109_205406.txt" in missing[0][1]
@@ -130,3 +132,15 @@ def test_blood_cells(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert summary.sizes is not None
     assert summary.sizes.counts == ((640, 480, 364),)
     assert not any(one.severity.name == "ERROR" for one in outcome.diagnostics)
+
+
+def test_cut_out_cells(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A classifier's set, without label files and names."""
+    outcome = report(shared / "data" / "bccd-cells", monkeypatch, "cells.data")
+    summary = summary_of(outcome)
+    assert {one.name: one.pictures for one in summary.classes} == {
+        "RBC": (200, 50),
+        "WBC": (200, 49),
+        "Platelets": (200, 50),
+    }
+    assert kinds(outcome) == {"missing-folder": 1}

@@ -57,6 +57,21 @@ def test_the_report_reads_from_top_to_bottom() -> None:
     ]
 
 
+def test_without_better_anchors_those_of_the_network_are_rated() -> None:
+    advice = Advice(320, 192, 8, 0.046, (416, 416), (), None, 0.84)
+    lines = list(summary_lines(replace(SUMMARY, advice=advice)))
+    assert lines[-2] == "Anchors         the anchors of net.cfg have an average IoU of 84.0%"
+
+
+def test_masks_stand_below_the_anchors_that_need_them() -> None:
+    assert SUMMARY.advice is not None
+    lines = list(summary_lines(replace(SUMMARY, advice=replace(SUMMARY.advice, masks=("3,4,5", "0,1,2")))))
+    assert lines[-4:-2] == [
+        "                anchors = 10,14, 82,82",
+        "                mask=3,4,5 and mask=0,1,2, in the order of the heads",
+    ]
+
+
 def test_what_is_not_known_is_left_out() -> None:
     empty = replace(
         SUMMARY,

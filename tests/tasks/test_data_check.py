@@ -1,6 +1,7 @@
 """`data check` as a command (darkpy/tasks/data_check.py)."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +97,19 @@ def test_without_a_data_file_json_has_no_summary(capsys: pytest.CaptureFixture[s
         ("none/sheet.png", "there is no folder none"),
         ("obj/t1.png", "a file of the data set"),
         ("./obj/../obj/v1.png", "a file of the data set"),
-        ("taken.png", "exists and is no picture"),
+        ("taken.png", "exists. Name a new file, or add -force"),
+        ("other.png", "exists. Name a new file, or add -force"),
+        ("link.png", "exists. Name a new file, or add -force"),
+        ("obj/missing.jpg", "a file of the data set"),
         ("folder.png", "is a folder"),
     ],
 )
 def test_a_sheet_never_takes_the_place_of_a_file_of_the_set(sheet: str, rule: str, folder: Path) -> None:
     Path("taken.png").write_text("notes")
+    Path("other.png").write_bytes(Path("obj/t1.png").read_bytes())
+    Path("link.png").symlink_to("nowhere.png")
+    add("obj/missing.jpg", None)
+    Path("obj/missing.jpg").unlink()
     Path("folder.png").mkdir()
     before = contents(folder)
     with pytest.raises(DataError, match=rule):
@@ -109,9 +117,19 @@ def test_a_sheet_never_takes_the_place_of_a_file_of_the_set(sheet: str, rule: st
     assert contents(folder) == before
 
 
-def test_an_older_sheet_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check(Path("obj.data"), sheet=Path("sheet.jpg")) == 0
-    assert check(Path("obj.data"), sheet=Path("sheet.jpg")) == 0
+@pytest.mark.parametrize("sheet", ["obj/t1.png", "hard.png", "soft.png"])
+def test_even_with_force_no_file_of_the_set_is_replaced(sheet: str, folder: Path) -> None:
+    os.link("obj/t1.png", "hard.png")
+    Path("soft.png").symlink_to("obj/t1.png")
+    before = contents(folder)
+    with pytest.raises(DataError, match="a file of the data set"):
+        check(Path("obj.data"), sheet=Path(sheet), force=True)
+    assert contents(folder) == before
+
+
+def test_an_older_sheet_is_replaced_by_force(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "check", "obj.data", "-sheet", "sheet.jpg"]) == 0
+    assert run(["data", "check", "obj.data", "-sheet", "sheet.jpg", "-force"]) == 0
     assert capsys.readouterr().err == "sheet.jpg: 5 of 5 pictures with their boxes.\n" * 2
 
 

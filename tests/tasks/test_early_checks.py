@@ -50,6 +50,13 @@ def test_what_loading_says_is_not_said_twice(project: Project, capsys: pytest.Ca
     assert diagnostics(err) == []
 
 
+def test_an_odd_size_is_said_once(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.cfg.write_text(project.cfg.read_text().replace("width=64", "width=72"))
+    assert project.train() == 0
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if "width=72" in one]
+    assert "must be divisible by 32" in line
+
+
 def test_what_only_the_check_sees_is_said_once(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     project.write_cfg(net="burn_in=4", head="")
     assert project.train() == 0

@@ -114,6 +114,50 @@ def test_two_files_of_one_name_are_two_lists() -> None:
     assert read_image_list(Path("out/train_2.txt")) == ["out/obj/b.jpg"]
 
 
+@pytest.mark.parametrize("again", [TRAIN, f"./coco/../{TRAIN}"])
+def test_one_file_twice_is_refused(again: str) -> None:
+    small()
+    with pytest.raises(DataError, match=r"is named twice, but each file becomes a list of its own\. Name it once"):
+        run(TRAIN, VALID, again)
+    assert not Path("out").exists()
+
+
+def test_lists_whose_names_differ_in_letter_case_only_are_two() -> None:
+    picture(Path("c/1.jpg"))
+    for folder, name in (("a", "Train"), ("b", "train")):
+        coco(Path(f"{folder}/{name}.json"), [image(1, "1.jpg")], [mark(1, 1)])
+    assert run("a/Train.json", "b/train.json", images=Path("c")) == 0
+    assert sorted(path.name for path in Path("out").glob("*.txt")) == ["Train.txt", "train_2.txt"]
+
+
+def test_a_list_that_is_called_as_that_of_the_crowds() -> None:
+    picture(Path("c/1.jpg"), shade=1)
+    picture(Path("c/2.jpg"), shade=2)
+    coco(Path("c/difficult.json"), [image(1, "1.jpg")], [mark(1, 1)])
+    coco(Path("c/valid.json"), [image(1, "2.jpg")], [mark(1, 1), mark(1, 1, iscrowd=1)])
+    assert run("c/difficult.json", "c/valid.json", crowd="list") == 0
+    data = read_datafile(Path("out/obj.data"))
+    assert (data.text("train"), data.text("difficult")) == ("out/difficult_2.txt", "out/difficult.txt")
+    assert read_image_list(Path("out/difficult_2.txt")) == ["out/obj/1.jpg"]
+
+
+def test_a_file_name_that_a_data_file_cannot_hold() -> None:
+    picture(Path("c/1.jpg"))
+    coco(Path("c/a # b.json"), [image(1, "1.jpg")], [mark(1, 1)])
+    assert run("c/a # b.json") == 0
+    assert read_image_list(read_datafile(Path("out/obj.data")).required("train", purpose="")) == ["out/obj/1.jpg"]
+
+
+@pytest.mark.parametrize("name", ["a\ud800", "a\0b", "a\x7fb"])
+def test_a_name_that_a_names_file_cannot_hold_is_an_error(name: str) -> None:
+    picture(Path("c/1.jpg"))
+    coco(Path("c/a.json"), [image(1, "1.jpg")], [mark(1, 1)], [(1, name)])
+    with pytest.raises(DataError, match="without odd characters") as caught:
+        run("c/a.json")
+    assert str(caught.value).isprintable()
+    assert not Path("out").exists()
+
+
 def test_missing_sizes_are_read_from_the_picture() -> None:
     picture(Path("d/1.jpg"))
     coco(Path("d/train.json"), [{"id": 1, "file_name": "1.jpg"}], [mark(1, 1)])

@@ -1,5 +1,6 @@
 """`data from-folders` (darkpy/tasks/from_folders.py)."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,9 @@ def test_unreadable_pictures_are_named(capsys: pytest.CaptureFixture[str]) -> No
     run(link=True)
     assert Path("out/train/cat/1.jpg").samefile("in/train/cat/1.jpg")
     assert read_image_list(Path("out/train.list")) == ["out/train/cat/1.jpg"]
-    assert "pictures that cannot be read, left out: 1" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "bad.jpg: not a picture that OpenCV reads. Replace it, or leave it out.\n" in err
+    assert "pictures that cannot be read, left out: 1" in err
 
 
 def test_no_readable_picture_is_an_error() -> None:
@@ -133,3 +136,49 @@ def test_originals_are_never_replaced() -> None:
     with pytest.raises(DataError, match="holds pictures that are to be converted"):
         run("out/train", out=Path("out"), force=True)
     assert snapshot(Path("out/train")) == before
+
+
+def test_what_is_left_out_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    fill("cat/1.jpg", "cat/2.jpg", "dog/3.jpg", "dog/4.jpg", "5.jpg", "6.jpg")
+    for name in ("in/cat/1.txt", "in/readme.md", "in/.hidden", "in/dog/.DS_Store"):
+        Path(name).write_text("x")
+    run()
+    err = capsys.readouterr().err
+    assert "pictures in no class's folder, left out: 2 (first: in/5.jpg)\n" in err
+    assert "files that are no pictures, left out: 2 (first: in/readme.md)\n" in err
+
+
+def test_pictures_beside_the_classes_of_a_part_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    fill("train/cat/1.jpg", "val/cat/2.jpg", "val/3.jpg")
+    run()
+    assert "pictures in no class's folder, left out: 1 (first: in/val/3.jpg)\n" in capsys.readouterr().err
+
+
+def test_one_classs_folder_is_refused() -> None:
+    fill("cat/1.jpg", "cat/2.jpg")
+    with pytest.raises(
+        DataError, match=r"in/cat: 2 pictures, but none in a class's folder\. If cat is a class, name the"
+    ):
+        run("in/cat")
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("part", ["", "train/"])
+def test_a_picture_of_two_classes_is_said(part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fill(*(f"{part}{name}.jpg" for name in ("cat/1", "cat/2", "dog/3", "dog/4")), *(["val/cat/5.jpg"] if part else []))
+    Path(f"in/{part}dog/3.jpg").write_bytes(Path(f"in/{part}cat/1.jpg").read_bytes())
+    run()
+    told = (
+        f"pictures that are byte for byte one of another class, kept: 1 (first: in/{part}dog/3.jpg and in/{part}cat/1"
+    )
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names without letter case")
+def test_the_true_reason_for_another_folder_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    fill("Cat/1.jpg", "Cat/2.jpg", "cat/3.jpg", "cat/4.jpg", "dog./5.jpg", "dog./6.jpg", "out/7.jpg", "out/8.jpg")
+    run()
+    err = capsys.readouterr().err
+    assert "The folder of class 'cat' is called cat_: it differs from 'Cat' only in letter case" in err
+    assert "The folder of class 'dog.' is called dog: Windows drops blanks and dots at the end of a name." in err
+    assert "The folder of class 'out' is called out_: its own name is part of the path to it." in err

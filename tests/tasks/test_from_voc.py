@@ -206,3 +206,10 @@ def test_no_objects_are_an_error() -> None:
     annotation(Path("d/a.xml"))
     with pytest.raises(DataError, match="0 class names"):
         run("d")
+
+
+def test_classes_that_differ_in_letter_case_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    voc(Path("VOC"), {"a": [thing("RBC", 1, 1, 20, 15), thing("rbc", 1, 1, 9, 15)]}, {"train": ["a"]})
+    run("VOC")
+    told = "Classes 'RBC' and 'rbc' differ only in letter case: if they are one, write it the same everywhere."
+    assert told in capsys.readouterr().err

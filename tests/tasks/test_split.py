@@ -138,11 +138,22 @@ def test_a_valid_list_that_exists_is_left_alone(capsys: pytest.CaptureFixture[st
     assert Path("new/obj.data").read_text() == "train = new/train.txt\nvalid = new/valid.txt\n"
 
 
+def test_a_names_file_beside_the_data_file_is_found_from_the_new_one() -> None:
+    write_set()
+    Path("cfg").mkdir()
+    Path("obj.names").rename("cfg/obj.names")
+    Path("obj.data").rename("cfg/obj.data")
+    run("cfg/obj.data")
+    data = read_datafile(Path("new/obj.data"))
+    assert data.required("names", purpose="").read_text() == "cat\ndog\n"
+    assert data.text("backup") == "backup"
+
+
 def test_files_that_exist_are_kept() -> None:
     write_set()
     Path("new").mkdir()
     Path("new/valid.txt").write_text("mine")
-    with pytest.raises(DataError, match=r"-o new: new/valid\.txt exists"):
+    with pytest.raises(DataError, match=r"-o new: new/valid\.txt: exists"):
         run()
     assert [path.name for path in Path("new").iterdir()] == ["valid.txt"]
     run(force=True)
@@ -154,7 +165,7 @@ def test_the_source_is_never_replaced(source: str) -> None:
     write_set()
     Path("other.data").write_bytes(Path("obj.data").read_bytes())
     before = snapshot(Path())
-    with pytest.raises(DataError, match="is what is to be split"):
+    with pytest.raises(DataError, match="is a file of the data set"):
         run(source, out=Path(), force=True)
     assert snapshot(Path()) == before
 
@@ -173,3 +184,37 @@ def test_what_cannot_be_split_is_named() -> None:
     Path("obj.data").write_text("valid = train.txt\n")
     with pytest.raises(CfgError, match=r"no 'train = \.\.\.' line, which data split needs"):
         run()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("obj.cfg", "\n[net]\nbatch=1\n", r"^obj\.cfg:2: '\[net\]' is a section, so this is a cfg, not a list\."),
+        (
+            "obj.names",
+            "cat\ndog\n",
+            r"^obj\.names:1: 'cat' is not there, nor any other of 2 lines; a split needs a list",
+        ),
+    ],
+)
+def test_what_is_no_list_is_refused_and_nothing_written(name: str, text: str, rule: str) -> None:
+    Path(name).write_text(text)
+    with pytest.raises(DataError, match=rule):
+        run(name)
+    assert not Path("new").exists()
+
+
+def test_pictures_that_are_not_there_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    paths = write_set()
+    Path("train.txt").write_text("\n" + "".join(f"{path}\n" for path in paths))
+    Path(paths[3]).unlink()
+    Path(paths[5]).unlink()
+    run()
+    assert "2 of 20 pictures are not there, the first: train.txt:5: obj/3.png\n" in capsys.readouterr().err
+
+
+def test_repeated_lines_are_those_of_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    paths = write_set()
+    Path("train.txt").write_text("".join(f"{path}\n" for path in [*paths, *paths[:2]]))
+    run()
+    assert "train.txt: 2 lines are repeated; each picture is taken once.\n" in capsys.readouterr().err

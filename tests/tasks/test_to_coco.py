@@ -111,6 +111,22 @@ def test_a_file_that_exists_is_kept() -> None:
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "name", ["valid.txt", "obj.data", "obj.names", "obj/1.png", "obj/1.txt", "obj/2.txt", "hard/1.txt", "train.txt"]
+)
+def test_no_file_of_the_set_is_replaced_even_with_force(name: str) -> None:
+    write_set({"1": "", "2": ""}, more="train = train.txt\ndifficult = hard.txt\n")
+    Path("train.txt").write_text("obj/1.png\n")
+    Path("hard").mkdir()
+    Path("hard.txt").write_text("hard/1.jpg\nhard/2.jpg\n")
+    Path("obj/2.txt").unlink()  # a label file that is not there is no place for a JSON either
+    before = snapshot(Path())
+    with pytest.raises(DataError, match="is a file of the data set"):
+        run(out=Path(name), force=True)
+    assert snapshot(Path()) == before
+
+
+@pytest.mark.usefixtures("here")
 def test_what_is_missing_is_named() -> None:
     write_set({"1": ""})
     with pytest.raises(CfgError, match=r"no 'train = \.\.\.' line, which data to-coco -list train needs"):
