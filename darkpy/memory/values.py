@@ -5,7 +5,7 @@ say which view of it is meant; the last one that dies lets go of what was loaded
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
