@@ -4,8 +4,9 @@ A value stands for the whole storage of one tensor at one version. Handles, one 
 say which view of it is meant; the last one that dies lets go of what was loaded or computed.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -37,7 +38,7 @@ class Kept:
         return self.tensor
 
 
-class Value:
+class Value(ABC):
     """One tensor at one version; subclasses say where it comes from."""
 
     def __init__(self, like: Tensor) -> None:
@@ -78,8 +79,9 @@ class Value:
         if not self.handles:
             self._at_hand = None
 
+    @abstractmethod
     def _produce(self) -> Tensor:
-        raise NotImplementedError
+        """Return the tensor, loaded or computed."""
 
 
 class Stored(Value):
@@ -171,6 +173,3 @@ class Pinned:
                 f"{list(self.tensor.size())} is at version {self.tensor._version}; expected version {self.version}."
             )
         return self.tensor
-
-
-Saved = Handle | Pinned | Any
