@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from darkpy.data.image import cannot_load, load_image
 from darkpy.data.jpeg_head import JPEG_START, is_quarter_turn, read_jpeg_head
-from darkpy.errors import DataError
 
 _PNG_START = b"\x89PNG\r\n\x1a\n"
 
@@ -38,12 +38,8 @@ def picture_size(path: Path) -> PictureSize:
     try:
         with path.open("rb") as file:
             found = _from_head(file)
-    except FileNotFoundError as error:
-        raise DataError(f"Cannot load image {path}: not found. Check the path, which counts from here.") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise DataError(
-            f"Cannot load image {path}: {getattr(error, 'strerror', None) or error}. Name a file."
-        ) from error
+        raise cannot_load(path, error) from error
     return found or _decoded(path)
 
 
@@ -59,8 +55,6 @@ def _from_head(file: BinaryIO) -> PictureSize | None:
 
 
 def _decoded(path: Path) -> PictureSize:
-    from darkpy.data.image import load_image  # brings torch, which takes seconds, for odd pictures only
-
     height, width = load_image(str(path), channels=3).shape[:2]
     return PictureSize(width, height)
 

@@ -71,12 +71,8 @@ def read_picture(path: str, *, channels: int) -> Picture:
     """
     try:
         raw = Path(path).read_bytes()
-    except FileNotFoundError as error:
-        raise DataError(f"Cannot load image {path}: not found. Check the path, which counts from here.") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise DataError(
-            f"Cannot load image {path}: {getattr(error, 'strerror', None) or error}. Name a file."
-        ) from error
+        raise cannot_load(path, error) from error
     if not raw:
         raise DataError(f"Cannot load image {path}: the file is empty, 0 bytes. Replace it, or leave it out.")
     cut_off = is_cut_off(raw)
@@ -85,6 +81,13 @@ def read_picture(path: str, *, channels: int) -> Picture:
         raise DataError(f"Cannot load image {path}: not a picture that OpenCV reads. Replace it, or leave it out.")
     note = f"{path}: the JPEG is cut off after {len(raw)} bytes; the rest of the picture is grey. Replace the file."
     return Picture(pixels, Problem("note", path, note) if cut_off else None)
+
+
+def cannot_load(path: str | Path, error: OSError | ValueError) -> DataError:
+    """Return the error of a picture that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"Cannot load image {path}: not found. Check the path, which counts from here.")
+    return DataError(f"Cannot load image {path}: {getattr(error, 'strerror', None) or error}. Name a file.")
 
 
 def is_cut_off(raw: bytes) -> bool:

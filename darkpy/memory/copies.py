@@ -24,9 +24,6 @@ class Ticket(Protocol):
     def wait(self) -> None:
         """Let what is computed from now on come after the copy."""
 
-    def is_done(self) -> bool:
-        """Return whether waiting would cost nothing."""
-
 
 class Copies(Protocol):
     """How bytes get from the device to the host and back."""
@@ -59,9 +56,6 @@ class _Future:
 
     def wait(self) -> None:
         self._future.result()
-
-    def is_done(self) -> bool:
-        return self._future.done()
 
 
 class ThreadCopies:
@@ -115,9 +109,6 @@ class _Event:
 
     def wait(self) -> None:
         torch.accelerator.current_stream().wait_event(self._event)
-
-    def is_done(self) -> bool:
-        return bool(self._event.query())
 
 
 class StreamCopies:

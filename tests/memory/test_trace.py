@@ -4,15 +4,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from kept_bytes import counted
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.autograd.graph import saved_tensors_hooks
 from torch.distributed._tools.mem_tracker import MemTracker
 
 from darkpy.memory.costs import Linear, Trace
-from darkpy.memory.saving import SavedActivations
 from darkpy.memory.trace import measured_peak, prime_for, record
-from darkpy.memory.values import Kept
 
 SIDE = 64
 
@@ -45,20 +43,8 @@ def traced(tier: int | None) -> Trace:
 
 def kept_for_real(tier: int, images: int) -> int:
     """Return the bytes that a real step keeps, counted by the hooks themselves."""
-    found: dict[int, int] = {}
     module = network()
-    resident = {tensor.data_ptr() for tensor in (*module.parameters(), *module.buffers())}
-
-    def note(tensor: Tensor) -> Tensor:
-        if tensor.data_ptr() not in resident:
-            found[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
-        return tensor
-
-    def store(tensor: Tensor) -> Kept:
-        return Kept(note(tensor))
-
-    around = saved_tensors_hooks(note, lambda tensor: tensor)
-    with around if tier == 0 else SavedActivations(store, recompute_sums=tier >= 3):
+    with counted(module, tier) as found:
         output = module(torch.rand(images, 3, SIDE, SIDE))
     del output
     return sum(found.values())

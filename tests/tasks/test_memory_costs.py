@@ -4,17 +4,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from kept_bytes import counted
 from sections import NET, conv, lines
-from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
 
 from darkpy.blueprint import Blueprint, plan_network
 from darkpy.cfg.text import parse_sections
 from darkpy.engine.optimizer import DarknetUpdate
 from darkpy.layers._base import StepKey
 from darkpy.memory.costs import Linear
-from darkpy.memory.saving import SavedActivations
-from darkpy.memory.values import Kept
 from darkpy.network import Network
 from darkpy.tasks._memory_costs import Size, inference_trace, training_costs
 
@@ -39,20 +36,8 @@ def blueprint(extra: str = "", net: str = "") -> Blueprint:
 def kept_for_real(plan: Blueprint, tier: int, images: int) -> int:
     network = Network(plan)
     DarknetUpdate(network)
-    resident = {tensor.data_ptr() for tensor in (*network.parameters(), *network.buffers())}
-    found: dict[int, int] = {}
-
-    def note(tensor: Tensor) -> Tensor:
-        if tensor.data_ptr() not in resident:
-            found[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
-        return tensor
-
-    def store(tensor: Tensor) -> Kept:
-        return Kept(note(tensor))
-
-    around = saved_tensors_hooks(note, lambda tensor: tensor)
     network.begin(StepKey(0, 0, 0))
-    with around if tier == 0 else SavedActivations(store, recompute_sums=tier >= 3):
+    with counted(network, tier) as found:
         outputs = network(torch.rand(images, 3, SIZE.height, SIZE.width))
     del outputs
     return sum(found.values())
