@@ -15,6 +15,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from darkpy.memory import recipes
+from darkpy.memory.in_place import expect_references, written_over
 from darkpy.memory.recipes import Compute
 from darkpy.memory.values import Handle, Kept, Pinned, Recomputed, Store, Stored, Value
 
@@ -160,17 +161,24 @@ class SavedActivations:
 
 
 class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Tells of each operation of forward, after it has run."""
+    """Tells of each operation of forward, after it has run; lets those of backward write over their gradients."""
 
     def __init__(self, tell: Callable[[Any, Sequence[Any], dict[str, Any], Any], None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._tell = tell
+        expect_references()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else torch imports its compiler: 150 MB and a second
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if torch._C._current_graph_task_id() != -1:  # within backward
+            result = written_over(func, args, kwargs)
+            return func(*args, **kwargs) if result is None else result
         result = func(*args, **kwargs)
-        if torch._C._current_graph_task_id() == -1:  # not within backward
-            self._tell(func, args, kwargs, result)
+        self._tell(func, args, kwargs, result)
         return result
 
 
