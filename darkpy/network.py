@@ -1,6 +1,7 @@
 """Blueprint -> Network: the walk through the layers.  Source: darknet src/network.c, forward_network."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -11,10 +12,11 @@ from darkpy.blueprint import Blueprint, LayerPlan, plan_network, read_blueprint
 from darkpy.errors import CfgError
 from darkpy.layers._base import StepKey
 from darkpy.layers._head import DeltaFilter, Head, HeadLoss
+from darkpy.layers._seed import seed
 from darkpy.layers.convolutional import Convolution
 from darkpy.structures import Detections, NmsRule
 
-__all__ = ["Blueprint", "LayerPlan", "Network", "plan_network", "read_blueprint"]
+__all__ = ["Blueprint", "LayerPlan", "Network", "backward", "plan_network", "read_blueprint"]
 
 
 class Network(nn.Module):
@@ -150,16 +152,14 @@ class Network(nn.Module):
             keep: As in ``Head.loss``.
 
         Returns:
-            The loss of each head by its layer index.
+            The loss of each head by its layer index, its delta left out: that memory is free again.
         """
         stop_at = max(self.stopped_at(completed_iterations), self._last_only_bn)
         head_inputs = self(images, stop_at=stop_at)
         losses = self.head_losses(head_inputs, truths, (images.shape[3], images.shape[2]), keep=keep)
-        reachable = [index for index in losses if head_inputs[index].requires_grad]
-        if reachable:
-            torch.autograd.backward(
-                [head_inputs[index] for index in reachable], [self._gradient(losses[index]) for index in reachable]
-            )
+        gradients = {index: self._gradient(loss) for index, loss in losses.items()}
+        losses = {index: replace(loss, delta=loss.delta.new_empty(0)) for index, loss in losses.items()}
+        backward(head_inputs, gradients)
         return losses
 
     @torch.no_grad()
@@ -240,6 +240,23 @@ class Network(nn.Module):
             fuse = getattr(module, "fuse", None)
             if fuse is not None:
                 fuse()
+
+
+def backward(outputs: dict[int, Tensor], gradients: dict[int, Tensor]) -> None:
+    """Run backward from some layers; both arguments are emptied, so that each tensor is freed once it was used.
+
+    Args:
+        outputs: By layer index; those without a history are left out.
+        gradients: By layer index.
+    """
+    with torch.enable_grad():
+        seeds = [
+            seed(outputs[index], gradients.pop(index)) for index in list(gradients) if outputs[index].requires_grad
+        ]
+    outputs.clear()
+    gradients.clear()
+    if seeds:
+        torch.autograd.backward(seeds)
 
 
 def _sharing(layers: Sequence[LayerPlan], index: int) -> Iterator[int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from darkpy.memory.offload import AHEAD, WRITING
+from darkpy.memory.offload import WINDOW, ahead_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Trip:
 
     lifetime: Lifetime  # of the original
     stored_at: int
-    loads: tuple[Lifetime, ...]  # copies that came back
+    loads: tuple[Lifetime, ...]  # copies that came back, in order
+    turns: tuple[int, ...]  # when it was backward's turn to need it, so that others were fetched ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Trace:
     operations: tuple[Operation, ...]
     lifetimes: tuple[Lifetime, ...]  # of what is in no trip
     trips: tuple[Trip, ...] = ()  # in the order of storing
+    tight: bool = False  # as of ``Offload``
 
     @property
     def forward(self) -> int:
@@ -103,11 +105,16 @@ class Trace:
         """Return the index of the first trip whose tensor is still on the device when backward begins."""
         inside, first = 0, len(self.trips)
         while first and (
-            first == len(self.trips) or inside + self.trips[first - 1].lifetime.size.at(mini_batch) <= WRITING
+            first == len(self.trips) or inside + self.trips[first - 1].lifetime.size.at(mini_batch) <= WINDOW
         ):
             first -= 1
             inside += self.trips[first].lifetime.size.at(mini_batch)
         return first
+
+    def ahead(self, mini_batch: int) -> int:
+        """Return the bytes that may be fetched ahead."""
+        largest = max((trip.lifetime.size.at(mini_batch) for trip in self.trips), default=0)
+        return ahead_of(largest, tight=self.tight)
 
     def _occupied(self, mini_batch: int) -> Iterator[tuple[Linear, int, int]]:
         """Yield each piece with the first and the last operation at which its memory is taken."""
@@ -121,8 +128,8 @@ class Trace:
             if place >= waiting and trip.loads:
                 last = max(one.died, trip.loads[0].born - 1)
             yield one.size, one.born, last
-            for load in trip.loads:
-                born = load.born if place >= waiting else min(load.born, since.get(place, load.born))
+            for number, load in enumerate(trip.loads):
+                born = load.born if place >= waiting else since.get((place, number), load.born)
                 yield load.size, max(born, min(last + 1, load.born)), load.died
 
     def _written(self, mini_batch: int) -> list[int]:
@@ -131,29 +138,27 @@ class Trace:
         oldest, inside = 0, 0
         for newest, trip in enumerate(self.trips):
             inside += trip.lifetime.size.at(mini_batch)
-            while inside > WRITING and oldest < newest:
+            while inside > WINDOW and oldest < newest:
                 until[oldest] = trip.stored_at
                 inside -= self.trips[oldest].lifetime.size.at(mini_batch)
                 oldest += 1
         return until
 
-    def _fetched(self, mini_batch: int) -> dict[int, int]:
-        """Return for each trip the operation at which its tensor begins to come back, because others are read."""
-        since: dict[int, int] = {}
-        waiting = self.waiting(mini_batch)
-        read = sorted((load.born, place) for place, trip in enumerate(self.trips) for load in trip.loads)
-        for when, place in read:
+    def _fetched(self, mini_batch: int) -> dict[tuple[int, int], int]:
+        """Return for trips and their loads the operation at which a load begins, because others are read."""
+        since: dict[tuple[int, int], int] = {}
+        waiting, window = self.waiting(mini_batch), self.ahead(mini_batch)
+        sizes = [trip.lifetime.size.at(mini_batch) for trip in self.trips]
+        for when, place in sorted((when, place) for place, trip in enumerate(self.trips) for when in trip.turns):
             inside = 0
             for before in range(min(place, waiting) - 1, -1, -1):
-                size = self.trips[before].lifetime.size.at(mini_batch)
-                if all(load.died < when for load in self.trips[before].loads):
-                    continue  # it was let go
-                if inside and inside + size > AHEAD:
+                number = next((i for i, load in enumerate(self.trips[before].loads) if load.born > when), None)
+                if number is None:
+                    continue  # it was let go, or is there
+                inside += sizes[before]
+                if inside > window:
                     break
-                inside += size
-                since.setdefault(before, when)
-                if inside >= AHEAD:
-                    break
+                since.setdefault((before, number), when)
         return since
 
 

@@ -1,7 +1,7 @@
 """Stores tensors in host memory: written while forward goes on, fetched ahead while backward comes back.
 
 Two windows, in bytes, make the peak on the device certain: so much may wait to be written, and so much may be fetched
-before it is needed. Backward asks in reverse order, so what was stored before the tensor that it asks for comes next.
+before it is needed. A tight one never holds a tensor that is larger than half of the step's largest one. Backward asks in reverse order, so what was stored before the tensor that it asks for comes next.
 What still waits in the first window when forward ends is used as it is.
 """
 
@@ -14,7 +14,12 @@ from torch import Tensor
 from darkpy.memory.arena import Arena, Piece
 from darkpy.memory.copies import Copies, Ticket
 
-WRITING, AHEAD = 64 * 2**20, 64 * 2**20  # bytes of the windows, or one tensor if that is larger
+WINDOW = 64 * 2**20  # bytes of each window at least
+
+
+def ahead_of(largest: int, *, tight: bool, least: int = WINDOW) -> int:
+    """Return the bytes that may be fetched ahead in a step whose largest tensor has so many."""
+    return max(least, largest // 2 if tight else largest)
 
 
 class Slot:
@@ -37,9 +42,9 @@ class Slot:
         self.written: Ticket = offload.copies.out(_bytes(tensor), piece.parts(self.nbytes), piece.written)
         self.fetched: tuple[Tensor, Ticket] | None = None
 
-    def load(self) -> Tensor:
-        """Return the tensor, and begin to fetch those that come next."""
-        return self._offload.load(self)
+    def load(self, *, is_turn: bool) -> Tensor:
+        """Return the tensor, and begin to fetch those that come next if it is its turn."""
+        return self._offload.load(self, is_turn=is_turn)
 
     def let_go(self) -> None:
         """Let the device's memory go, once the tensor is written."""
@@ -67,13 +72,17 @@ class Offload:
     Args:
         arena: The host memory.
         copies: How bytes get there and back.
-        writing: Bytes that may wait on the device to be written.
-        ahead: Bytes that may be fetched before they are needed.
+        tight: As of ``ahead_of``.
+        writing: Bytes that may wait on the device to be written, but one tensor always may.
+        ahead: Bytes that may be fetched before they are needed, at least.
     """
 
-    def __init__(self, arena: Arena, copies: Copies, *, writing: int = WRITING, ahead: int = AHEAD) -> None:
-        self.arena, self.copies = arena, copies
+    def __init__(
+        self, arena: Arena, copies: Copies, *, tight: bool = False, writing: int = WINDOW, ahead: int = WINDOW
+    ) -> None:
+        self.arena, self.copies, self.tight = arena, copies, tight
         self.writing, self.ahead = writing, ahead
+        self._largest = 0  # bytes of a tensor of this step
         self._waiting: deque[tuple[weakref.ref[Slot], int]] = deque()  # on the device, with bytes; the oldest first
         self._waiting_bytes = 0
         self._order: list[weakref.ref[Slot]] = []  # as stored
@@ -86,6 +95,7 @@ class Offload:
         """
         slot = Slot(tensor, self.arena.take(tensor.untyped_storage().nbytes()), self, place=len(self._order))
         self._order.append(weakref.ref(slot))
+        self._largest = max(self._largest, slot.nbytes)
         self._waiting.append((weakref.ref(slot), slot.nbytes))
         self._waiting_bytes += slot.nbytes
         while self._waiting_bytes > self.writing and len(self._waiting) > 1:
@@ -96,15 +106,17 @@ class Offload:
                 written.let_go()
         return slot
 
-    def load(self, slot: Slot) -> Tensor:
-        """Return a slot's tensor, and begin to fetch those that were stored before it."""
+    def load(self, slot: Slot, *, is_turn: bool) -> Tensor:
+        """Return a slot's tensor, and begin to fetch those that were stored before it if it is its turn."""
         if slot.tensor is not None:
-            self._fetch_before(slot)
+            if is_turn:
+                self._fetch_before(slot)
             return slot.tensor
         slot.fetch()
         assert slot.fetched is not None
         tensor, ticket = slot.fetched
-        self._fetch_before(slot)
+        if is_turn:
+            self._fetch_before(slot)
         ticket.wait()
         slot.fetched = None
         return tensor
@@ -113,22 +125,20 @@ class Offload:
         """Forget the order of a step: the next one begins."""
         self._order.clear()
         self._waiting.clear()
-        self._waiting_bytes = 0
+        self._waiting_bytes = self._largest = 0
         self.arena.collect()
 
     def _fetch_before(self, slot: Slot) -> None:
-        """Begin to fetch what was stored before, up to the window, but at least the next one."""
-        total = 0
+        """Begin to fetch what was stored before, up to the window."""
+        left = ahead_of(self._largest, tight=self.tight, least=self.ahead)
         for place in range(slot.place - 1, -1, -1):
             before = self._order[place]() if place < len(self._order) else None
             if before is None or before.tensor is not None:
                 continue
-            if total and total + before.nbytes > self.ahead:
+            left -= before.nbytes
+            if left < 0:
                 return
-            total += before.nbytes
             before.fetch()
-            if total >= self.ahead:
-                return
 
 
 def _bytes(tensor: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 aten = torch.ops.aten
 
@@ -80,8 +81,7 @@ def normalize_again(
 
     def compute(inputs: Sequence[Tensor]) -> Tensor:
         (x,) = inputs
-        searchable = x.device.type == "cpu" and type(inverse) is Tensor  # not one of torch's fake tensors
-        variance = variance_of(inverse) if searchable else None
+        variance = torch.empty_like(inverse) if _is_fake(inverse) else variance_of(inverse)
         if variance is not None:  # normalising alone takes two thirds of the time
             return cast(Tensor, NORMALIZING(x, weight, bias, mean, variance, False, 0.0, 0.0)[0])
         return cast(Tensor, NORMALIZING(x, weight, bias, None, None, True, 0.0, epsilon)[0])
@@ -89,11 +89,18 @@ def normalize_again(
     return compute
 
 
+def _is_fake(tensor: Tensor) -> bool:
+    """Return whether a tensor is one of torch's fake ones, which have no values."""
+    return isinstance(tensor, FakeTensor)
+
+
 def variance_of(inverse: Tensor) -> Tensor | None:
     """Return (C,) variances from which batch norm in inference computes exactly ``inverse`` with epsilon 0.
 
     None if a channel has none among the floats near 1 / inverse**2.
     """
+    if inverse.device.type != "cpu":
+        return None  # another device normalises by other code in inference than in training
     steps = torch.arange(-_NEIGHBOURS, _NEIGHBOURS + 1, dtype=torch.int32).view(-1, 1)
     candidates = ((1 / (inverse * inverse)).view(torch.int32) + steps).view(torch.float32)  # (13, C)
     flat = candidates.reshape(-1)

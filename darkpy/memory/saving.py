@@ -6,6 +6,7 @@ if what the operation read is.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from darkpy.memory import recipes
 from darkpy.memory.in_place import expect_references, written_over
 from darkpy.memory.recipes import Compute
-from darkpy.memory.values import Handle, Kept, Pinned, Recomputed, Store, Stored, Value
+from darkpy.memory.suffix import Suffix
+from darkpy.memory.values import Handle, Kept, Pinned, Recomputed, Room, Store, Stored, Value
 
 SMALLEST = 64 * 1024  # bytes; a smaller tensor stays where it is
 
@@ -46,6 +48,9 @@ class SavedActivations:
         store: Puts the bytes of a tensor somewhere; None keeps every tensor where it is.
         recompute: Whether results of cheap operations (batch norm, activations, pooling) are computed again.
         recompute_sums: Whether those of additions and concatenations are, too.
+        tight: Whether memory at the peak matters more than time: as of ``Room``.
+        suffix: Says which tensors are kept as they are; None keeps none.
+        keep: Where those go.
     """
 
     def __init__(
@@ -54,7 +59,12 @@ class SavedActivations:
         *,
         recompute: bool = True,
         recompute_sums: bool = False,
+        tight: bool = False,
+        suffix: Suffix | None = None,
+        keep: Callable[[Tensor], Store] = Kept,
     ) -> None:
+        self._suffix, self._keep = suffix, keep
+        self._room = Room(tight=tight)
         self._store = store or Kept
         self._recompute, self._recompute_sums = recompute, recompute_sums
         self._known: dict[int, _Known] = {}
@@ -63,6 +73,8 @@ class SavedActivations:
         self._watch = _Watch(self._after)
 
     def __enter__(self) -> "SavedActivations":
+        if self._suffix is not None:
+            self._suffix.begin()
         self._hooks.__enter__()
         self._watch.__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -71,20 +83,27 @@ class SavedActivations:
         self._watch.__exit__(*exception)  # type: ignore[no-untyped-call]
         self._hooks.__exit__(*exception)
         self._known.clear()
+        if exception[0] is not None and self._suffix is not None:
+            self._suffix.forget()
 
     def _pack(self, tensor: Tensor) -> Saved:
         if _is_parameter(tensor) or tensor.untyped_storage().nbytes() < SMALLEST:
             return Pinned(tensor)
         known = self._find(tensor)
-        if known is None:
-            self._is_own = True
-            try:
-                base = _whole(tensor)
-                known = Stored(base, self._store(base))
-            finally:
-                self._is_own = False
+        is_new = known is None or (isinstance(known, Recomputed) and not known.handles)
+        stays = is_new and self._suffix is not None and self._suffix.takes(tensor.untyped_storage().nbytes())
+        if known is None or stays:
+            known = self._stored(tensor, self._keep if stays else self._store)
             self._learn(tensor, known, tensor._version)
         return Handle(known, tensor)
+
+    def _stored(self, tensor: Tensor, store: Callable[[Tensor], Store]) -> Stored:
+        self._is_own = True
+        try:
+            base = _whole(tensor)
+            return Stored(base, self._room, store(base))
+        finally:
+            self._is_own = False
 
     def _unpack(self, saved: Saved) -> Tensor:
         self._known.clear()  # backward has begun: what nobody saved may go
@@ -106,7 +125,9 @@ class SavedActivations:
             return
         if operation in recipes.IN_PLACE:
             self._written(args[0])
-            self._note(args[0], recipes.rerun(recipes.IN_PLACE[operation], args[1:], kwargs, output=None), args[:1], 1)
+            self._note(
+                args[0], recipes.rerun(recipes.IN_PLACE[operation], args[1:], kwargs, output=None), args[:1], bumps=1
+            )
         elif operation._schema.is_mutable:
             for tensor in _written_to(operation, args, kwargs):
                 self._written(tensor)
@@ -123,11 +144,13 @@ class SavedActivations:
             again = recipes.normalize_again(args[1], args[2], result[1], result[2], args[7])
             self._note(result[0], again, args[:1])
         elif self._recompute_sums and operation == recipes.ADDING and isinstance(args[1], Tensor):
-            self._note(result, recipes.sum_again(args[2:], kwargs), args[:2])
+            self._note(result, recipes.sum_again(args[2:], kwargs), args[:2], joins=True)
         elif self._recompute_sums and operation == recipes.JOINING:
-            self._note(result, recipes.join_again(args[1:]), args[0])
+            self._note(result, recipes.join_again(args[1:]), args[0], joins=True)
 
-    def _note(self, result: Tensor, compute: Compute, inputs: Sequence[Tensor], bumps: int = 0) -> None:
+    def _note(
+        self, result: Tensor, compute: Compute, inputs: Sequence[Tensor], *, bumps: int = 0, joins: bool = False
+    ) -> None:
         """Take note of how a tensor came to be, if all that it was made of is known.
 
         Args:
@@ -135,13 +158,14 @@ class SavedActivations:
             compute: Gives it again.
             inputs: What it was made of.
             bumps: By how much its version will have risen when the operation returns.
+            joins: As of ``Recomputed``.
         """
         values = [self._part(one) for one in inputs]
         if result.untyped_storage().nbytes() != result.numel() * result.element_size():
             return
         parts = [one for one in values if one is not None]
         if len(parts) == len(values):
-            self._learn(result, Recomputed(result, compute, parts), result._version + bumps)
+            self._learn(result, Recomputed(result, self._room, compute, parts, joins=joins), result._version + bumps)
 
     def _part(self, tensor: Tensor) -> Value | None:
         """Return the value of a tensor that an operation read: of its own, or as a view of a known one."""
@@ -151,7 +175,8 @@ class SavedActivations:
         if (tensor.size(), tensor.stride(), tensor.storage_offset()) == (value.size, value.stride, 0):
             return value
         size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
-        return Recomputed(tensor, lambda inputs: torch.as_strided(inputs[0], size, stride, offset), [value])
+        view = partial(torch.as_strided, size=size, stride=stride, storage_offset=offset)
+        return Recomputed(tensor, self._room, lambda inputs: view(inputs[0]), [value])
 
     def _written(self, tensor: Tensor) -> None:
         """Take note that a tensor is written in place: what was saved of it is not what it was."""

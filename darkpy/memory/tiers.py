@@ -7,8 +7,9 @@ import torch
 
 from darkpy.memory.arena import Arena, Blocks
 from darkpy.memory.copies import Copies, copies_for
-from darkpy.memory.offload import AHEAD, WRITING, Offload
+from darkpy.memory.offload import WINDOW, Offload
 from darkpy.memory.saving import SavedActivations
+from darkpy.memory.suffix import Suffix
 
 TIERS = (0, 1, 2, 3)
 
@@ -24,8 +25,10 @@ class TieredMemory:
         device: Where the network is.
         blocks: Host memory, for tiers 2 and 3.
         say: Gets a line when a block is full, and for the last one at the end of a step that made one.
-        writing: As of ``Offload``.
-        ahead: As of ``Offload``.
+        tight: Whether memory at the peak matters more than time: a tensor larger than half of the largest one is not
+            fetched ahead then, and loaded or computed twice where it is used twice. In RAM that costs little, so a
+            CPU does it anyway.
+        window: Bytes of each of the windows of ``Offload``, at least.
 
     Raises:
         ValueError: If there is no such tier, or it needs host memory and there is none.
@@ -38,14 +41,15 @@ class TieredMemory:
         *,
         blocks: Blocks | None = None,
         say: Callable[[str], None] | None = None,
-        writing: int = WRITING,
-        ahead: int = AHEAD,
+        tight: bool = False,
+        window: int = WINDOW,
     ) -> None:
         if tier not in TIERS:
             raise ValueError(f"tier={tier}: must be one of {TIERS}")
         if tier >= 2 and blocks is None:
             raise ValueError(f"tier={tier}: needs blocks of host memory")
-        self.tier = tier
+        self.tier, self.tight = tier, tight or device.type == "cpu"
+        self._suffix = Suffix(tight=self.tight)
         self._blocks = blocks
         self.arena: Arena | None = None
         self._offload: Offload | None = None
@@ -53,7 +57,7 @@ class TieredMemory:
         if tier >= 2 and blocks is not None:
             self.arena = Arena(blocks, say=say)
             self._copies = copies_for(device)
-            self._offload = Offload(self.arena, self._copies, writing=writing, ahead=ahead)
+            self._offload = Offload(self.arena, self._copies, tight=self.tight, writing=window, ahead=window)
 
     @contextmanager
     def step(self) -> Iterator[None]:
@@ -66,13 +70,17 @@ class TieredMemory:
             yield
             return
         try:
-            with SavedActivations(self._offload, recompute_sums=self.tier >= 3):
+            with self._saving():
                 yield
         finally:
             if self._offload is not None:
                 self._offload.end()
         if self.arena is not None:
             self.arena.tell_last()
+
+    def _saving(self) -> SavedActivations:
+        suffix = None if self.tier == 1 else self._suffix  # there the peak is where forward ends
+        return SavedActivations(self._offload, recompute_sums=self.tier >= 3, tight=self.tight, suffix=suffix)
 
     def close(self) -> None:
         """End what copies, and let the host memory go."""

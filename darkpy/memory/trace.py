@@ -19,15 +19,13 @@ from torch.utils.flop_counter import flop_registry
 
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip
 from darkpy.memory.saving import SavedActivations
+from darkpy.memory.suffix import Suffix
 from darkpy.memory.values import Kept
 
 _PRIMES = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
 _IDLE = ("aten.empty", "aten.new_empty", "aten.detach", "aten.alias", "aten.lift", "prim.")  # move no bytes
 _WEIGHTS = {torch.ops.aten.convolution.default: 1, torch.ops.aten.convolution_backward.default: 2}  # which argument
-_TWICE = {  # read in two passes: the statistics or sums first, then the values
-    torch.ops.aten.native_batch_norm.default: (0,),
-    torch.ops.aten.native_batch_norm_backward.default: (0, 1),
-}
+OFFLOADING = (2, 3)  # tiers that use host memory
 
 Step = Callable[[int], None]
 
@@ -45,7 +43,9 @@ def prime_for(module: nn.Module) -> int:
     raise ValueError(f"sizes of the module's parameters are multiples of each of {_PRIMES}")
 
 
-def record(step: Step, module: nn.Module, *, resident: Iterable[Tensor], tier: int | None) -> Trace:
+def record(
+    step: Step, module: nn.Module, *, resident: Iterable[Tensor], tier: int | None, tight: bool = False
+) -> Trace:
     """Return what a step needs.
 
     Args:
@@ -53,19 +53,26 @@ def record(step: Step, module: nn.Module, *, resident: Iterable[Tensor], tier: i
         module: Whose parts give names to what they leave behind.
         resident: Tensors that are there all the time, such as parameters, running statistics and momentum.
         tier: As of ``TieredMemory``; None is tier 0 without looking at what autograd keeps, as inference wants it.
+        tight: As of ``TieredMemory``.
     """
-    batch = prime_for(module)
-    recorder = _Recorder(batch, resident)
-    with ExitStack() as stack:
-        stack.enter_context(_named(module, recorder))
-        stack.enter_context(recorder)
-        if tier == 0:
-            stack.enter_context(saved_tensors_hooks(recorder.keep, lambda tensor: tensor))
-        elif tier is not None:
-            store = recorder.store if tier >= 2 else recorder.hold
-            stack.enter_context(SavedActivations(store, recompute_sums=tier >= 3))
-        step(batch)
-    return recorder.trace()
+    batch, suffix = prime_for(module), Suffix(tight=tight)
+    for _ in range(2 if tier in OFFLOADING else 1):  # the first step tells which tensors are the last
+        recorder = _Recorder(batch, resident)
+        with ExitStack() as stack:
+            stack.enter_context(_named(module, recorder))
+            stack.enter_context(recorder)
+            if tier == 0:
+                stack.enter_context(saved_tensors_hooks(recorder.keep, lambda tensor: tensor))
+            elif tier is not None:
+                stack.enter_context(_saving(recorder, tier, tight=tight, suffix=suffix))
+            step(batch)
+    return recorder.trace(tight=tight)
+
+
+def _saving(recorder: "_Recorder", tier: int, *, tight: bool, suffix: Suffix) -> SavedActivations:
+    if tier not in OFFLOADING:
+        return SavedActivations(recorder.hold, tight=tight)
+    return SavedActivations(recorder.store, recompute_sums=tier >= 3, tight=tight, suffix=suffix, keep=recorder.hold)
 
 
 def measured_peak(run: Callable[[], object]) -> int:
@@ -104,11 +111,11 @@ class _Away:
         self.dtype, self.device = tensor.dtype, tensor.device
         self.memory, self.recorder = memory, recorder
         self.stored_at = recorder.now
-        self.loads: list[_Memory] = []
+        self.loads: list[tuple[_Memory, bool]] = []
 
-    def load(self) -> Tensor:
+    def load(self, *, is_turn: bool) -> Tensor:
         tensor = torch.empty_strided(self.size, self.stride, dtype=self.dtype, device=self.device)
-        self.loads.append(self.recorder.memory(tensor))
+        self.loads.append((self.recorder.memory(tensor), is_turn))
         return tensor
 
 
@@ -171,16 +178,21 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.away.append(away)
         return away
 
-    def trace(self) -> Trace:
+    def trace(self, *, tight: bool = False) -> Trace:
         """Return what was recorded."""
         end = max(self.now, 0)
         trips = tuple(
-            Trip(one.memory.lifetime(end), one.stored_at, tuple(load.lifetime(end) for load in one.loads))
+            Trip(
+                one.memory.lifetime(end),
+                one.stored_at,
+                tuple(load.lifetime(end) for load, _ in one.loads),
+                tuple(load.born for load, is_turn in one.loads if is_turn),
+            )
             for one in self.away
         )
-        travelled = {id(memory) for one in self.away for memory in (one.memory, *one.loads)}
+        travelled = {id(memory) for one in self.away for memory in (one.memory, *(load for load, _ in one.loads))}
         stayed = tuple(memory.lifetime(end) for memory in self.memories if id(memory) not in travelled)
-        return Trace(tuple(self.operations), stayed, trips)
+        return Trace(tuple(self.operations), stayed, trips, tight)
 
     def _gone(self, address: int, memory: _Memory) -> None:
         memory.died = self.now
@@ -198,7 +210,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         name = str(func)
         moved = Linear()
         if not func.is_view and not name.startswith(_IDLE):
-            again = [args[place] for place in _TWICE.get(func, ())]
+            again = [args[place] for place in _read_twice(func, args)]
             for tensor in (*inputs, *outputs, *again):
                 moved += self._split(_nbytes(tensor))
         is_backward = torch._C._current_graph_task_id() != -1
@@ -230,6 +242,13 @@ def _named(module: nn.Module, recorder: _Recorder) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _read_twice(operation: Any, args: Any) -> tuple[int, ...]:
+    """Return which arguments an operation reads in two passes: for statistics or sums first, then for the values."""
+    if operation == torch.ops.aten.native_batch_norm.default and args[5]:  # in training
+        return (0,)
+    return (0, 1) if operation == torch.ops.aten.native_batch_norm_backward.default else ()
 
 
 def _address(tensor: Tensor) -> int:

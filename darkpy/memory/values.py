@@ -6,6 +6,7 @@ say which view of it is meant; the last one that dies lets go of what was loaded
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
 from typing import Protocol
 
 import torch
@@ -17,8 +18,12 @@ class Store(Protocol):
 
     is_near: bool  # loading twice costs less than holding the tensor between
 
-    def load(self) -> Tensor:
-        """Return the tensor, with the sizes and strides that it had."""
+    def load(self, *, is_turn: bool) -> Tensor:
+        """Return the tensor, with the sizes and strides that it had.
+
+        Args:
+            is_turn: Whether backward has come to it, so that what was stored before it is next.
+        """
 
 
 class Kept:
@@ -33,25 +38,64 @@ class Kept:
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
 
-    def load(self) -> Tensor:
+    def load(self, *, is_turn: bool) -> Tensor:
         """Return the tensor."""
         return self.tensor
 
 
-class Value(ABC):
-    """One tensor at one version; subclasses say where it comes from."""
+class Use(Enum):
+    """What a value is asked for."""
 
-    def __init__(self, like: Tensor) -> None:
-        self.size, self.stride = like.size(), like.stride()
+    BACKWARD = auto()  # an operation of backward needs it now
+    INPUT = auto()  # another value is computed of it, and its own turn comes next
+    CHAIN = auto()  # of sums and joins, which may be long: its own turn comes later
+
+
+class Room:
+    """Whether a tensor may stay at hand between two uses of it.
+
+    The peak of a step is where the largest tensor's gradient is computed, which takes three tensors of its size. A
+    tensor of half of it may stay at hand meanwhile and raises no peak.
+
+    Args:
+        tight: Whether larger ones are loaded or computed once more instead.
+    """
+
+    def __init__(self, *, tight: bool) -> None:
+        self.tight = tight
+        self.largest = 0  # bytes, of what was stored in this step
+        self.held = 0  # bytes of what is at hand for later
+
+    def takes(self, nbytes: int) -> bool:
+        """Return whether a tensor of so many bytes may stay until its turn, which comes next."""
+        return not self.tight or 2 * nbytes <= self.largest
+
+    def takes_long(self, nbytes: int) -> bool:
+        """Return whether a tensor of so many bytes may stay until its turn, which comes much later."""
+        return self.held + nbytes <= self.largest
+
+
+class Value(ABC):
+    """One tensor at one version; subclasses say where it comes from.
+
+    Args:
+        like: What it is like; only its sizes and strides are kept here.
+        room: Says what may stay at hand.
+    """
+
+    def __init__(self, like: Tensor, room: Room) -> None:
+        self.size, self.stride, self.nbytes = like.size(), like.stride(), like.untyped_storage().nbytes()
+        self.room = room
         self.handles = 0  # saved by autograd so often, and not yet given back
         self.is_spoiled = False  # written in place after it was saved
         self._at_hand: Tensor | None = None
+        self._waits = False  # at hand for a turn that comes much later
 
-    def get(self, *, as_input: bool = False) -> Tensor:
-        """Return the tensor; it stays at hand as long as there are handles.
+    def get(self, use: Use) -> Tensor:
+        """Return the tensor; it may stay at hand as long as there are handles.
 
         Args:
-            as_input: Something is computed of it, and its own turn comes later.
+            use: What it is asked for.
 
         Raises:
             RuntimeError: If it was written in place after it was saved.
@@ -63,24 +107,27 @@ class Value(ABC):
             )
         if self._at_hand is not None:
             return self._at_hand
-        tensor = self._produce()
-        if self.handles and not (as_input and self._can_wait):
+        tensor = self._produce(use)
+        if self.handles and self._stays(use):
             self._at_hand = tensor
+            self._waits = use is Use.CHAIN
+            self.room.held += self.nbytes * self._waits
         return tensor
-
-    @property
-    def _can_wait(self) -> bool:
-        """Whether the tensor is easily had again."""
-        return False
 
     def let_go(self) -> None:
         """Take note that a handle died."""
         self.handles -= 1
         if not self.handles:
             self._at_hand = None
+            self.room.held -= self.nbytes * self._waits
+            self._waits = False
+
+    def _stays(self, use: Use) -> bool:
+        """Return whether the tensor stays at hand for the next time that it is asked for."""
+        return use is Use.BACKWARD or (use is Use.INPUT and self.room.takes(self.nbytes))
 
     @abstractmethod
-    def _produce(self) -> Tensor:
+    def _produce(self, use: Use) -> Tensor:
         """Return the tensor, loaded or computed."""
 
 
@@ -89,19 +136,20 @@ class Stored(Value):
 
     Args:
         tensor: What is stored; only its sizes and strides are kept here.
+        room: Says what may stay at hand.
         store: Has its bytes.
     """
 
-    def __init__(self, tensor: Tensor, store: Store) -> None:
-        super().__init__(tensor)
+    def __init__(self, tensor: Tensor, room: Room, store: Store) -> None:
+        super().__init__(tensor, room)
         self.store = store
+        room.largest = max(room.largest, self.nbytes)
 
-    @property
-    def _can_wait(self) -> bool:
-        return self.store.is_near
+    def _stays(self, use: Use) -> bool:
+        return super()._stays(use) and (use is Use.BACKWARD or not self.store.is_near)
 
-    def _produce(self) -> Tensor:
-        return self.store.load()
+    def _produce(self, use: Use) -> Tensor:
+        return self.store.load(is_turn=use is not Use.CHAIN)
 
 
 class Recomputed(Value):
@@ -109,17 +157,34 @@ class Recomputed(Value):
 
     Args:
         like: The tensor that the operation gave, for its sizes and strides.
+        room: Says what may stay at hand.
         compute: Gives it again, bit for bit, of the inputs.
         inputs: What the operation read; they stay alive as long as this.
+        joins: Whether it is a sum or a concatenation, which goes back to others in the end.
     """
 
-    def __init__(self, like: Tensor, compute: Callable[[Sequence[Tensor]], Tensor], inputs: Sequence[Value]) -> None:
-        super().__init__(like)
+    def __init__(
+        self,
+        like: Tensor,
+        room: Room,
+        compute: Callable[[Sequence[Tensor]], Tensor],
+        inputs: Sequence[Value],
+        *,
+        joins: bool = False,
+    ) -> None:
+        super().__init__(like, room)
         self.compute = compute
         self.inputs = tuple(inputs)
+        self.joins = joins
 
-    def _produce(self) -> Tensor:
-        tensor = self.compute([value.get(as_input=True) for value in self.inputs])
+    def _stays(self, use: Use) -> bool:
+        if use is Use.CHAIN:  # without its sums at hand, a chain would be gone through anew for each of them
+            return self.joins or self.room.takes_long(self.nbytes)
+        return super()._stays(use)
+
+    def _produce(self, use: Use) -> Tensor:
+        deeper = Use.CHAIN if self.joins or use is Use.CHAIN else Use.INPUT
+        tensor = self.compute([value.get(deeper) for value in self.inputs])
         if tensor.stride() != self.stride:  # the operation may prefer another order of dimensions
             ordered = torch.empty_strided(self.size, self.stride, dtype=tensor.dtype, device=tensor.device)
             tensor = ordered.copy_(tensor)
@@ -141,7 +206,7 @@ class Handle:
 
     def get(self) -> Tensor:
         """Return the view."""
-        tensor = self.value.get()
+        tensor = self.value.get(Use.BACKWARD)
         if (self.size, self.stride, self.offset) == (tensor.size(), tensor.stride(), tensor.storage_offset()):
             return tensor
         return torch.as_strided(tensor, self.size, self.stride, self.offset)

@@ -16,7 +16,7 @@ from darkpy.memory.costs import Linear, Trace
 from darkpy.memory.plan import Costs, States, Tier
 from darkpy.memory.tiers import TIERS
 from darkpy.memory.trace import Step, measured_peak, record
-from darkpy.network import Network
+from darkpy.network import Network, backward
 
 TRUTHS = 32  # objects in a picture for which the loss is measured
 _LATE = 1 << 30  # completed iterations: every passing ``stopbackward`` is over
@@ -95,10 +95,8 @@ def _step(network: Network, size: Size, loss: Linear) -> Step:
         del losses  # while it is computed, everything that backward needs is there
         with torch.no_grad():
             deltas = {index: torch.empty_like(output) for index, output in outputs.items()}
-            reachable = [index for index, output in outputs.items() if output.requires_grad]
-            gradients = [-deltas[index] for index in reachable]
-        if reachable:
-            torch.autograd.backward([outputs[index] for index in reachable], gradients)
+            gradients = {index: -deltas.pop(index) for index in list(deltas)}
+        backward(outputs, gradients)
 
     return step
 

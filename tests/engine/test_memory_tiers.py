@@ -102,7 +102,7 @@ def build(name: str) -> Network:
 def trained(name: str, tier: int, *, size: int = 64) -> tuple[dict[str, Tensor], dict[str, Tensor], int]:
     """Return gradients and buffers after two mini-batches, and the bytes that host memory held at most."""
     network = build(name)
-    memory = TieredMemory(tier, torch.device("cpu"), blocks=Ram(), writing=2**18, ahead=2**18)
+    memory = TieredMemory(tier, torch.device("cpu"), blocks=Ram(), window=2**18)
     generator = torch.Generator().manual_seed(5)
     for number in range(2):
         images = torch.rand(2, 3, size, size, generator=generator).to(memory_format=torch.channels_last)

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip, total
-from darkpy.memory.offload import AHEAD, WRITING
+from darkpy.memory.offload import WINDOW
 
-BIG = WRITING  # an image: a window holds no more than one
+BIG = WINDOW  # an image: a window holds no more than one
 
 
 def operations(forward: int, backward: int, **facts: int) -> tuple[Operation, ...]:
@@ -41,7 +43,7 @@ def test_an_empty_step_needs_nothing() -> None:
 
 def trips() -> Trace:
     """Three tensors that go away after operations 0, 1 and 2 of three, and come back at 5, 4 and 3."""
-    away = tuple(Trip(alive(BIG, i, i), i, (alive(BIG, 5 - i, 5 - i),)) for i in range(3))
+    away = tuple(Trip(alive(BIG, i, i), i, (alive(BIG, 5 - i, 5 - i),), (5 - i,)) for i in range(3))
     return Trace(operations(3, 3), (), away)
 
 
@@ -52,15 +54,31 @@ def test_the_newest_tensor_waits_on_the_device_until_the_next_one_comes() -> Non
 
 
 def test_small_tensors_stay_in_the_window_together() -> None:
-    small = WRITING // 4
-    away = tuple(Trip(alive(small, i, i), i, (alive(small, 5 - i, 5 - i),)) for i in range(3))
+    small = WINDOW // 4
+    away = tuple(Trip(alive(small, i, i), i, (alive(small, 5 - i, 5 - i),), (5 - i,)) for i in range(3))
     trace = Trace(operations(3, 3), (), away)
     assert trace.waiting(1) == 0  # all are still there when backward begins
     assert [live // small for live in trace.live(1)] == [1, 2, 3, 3, 2, 1]
 
 
-def test_the_windows_are_those_of_the_store() -> None:
-    assert WRITING == AHEAD  # what the figures above count on
+def test_where_memory_is_tight_a_large_tensor_is_not_fetched_ahead() -> None:
+    loose, tight = trips(), replace(trips(), tight=True)
+    assert [live // BIG for live in tight.live(2)] == [2, 4, 4, 2, 2, 2]
+    assert (loose.ahead(2), tight.ahead(2)) == (2 * BIG, BIG)
+
+
+def test_what_is_loaded_out_of_turn_fetches_nothing() -> None:
+    away = tuple(replace(trip, turns=()) for trip in trips().trips)
+    assert [live // BIG for live in Trace(operations(3, 3), (), away).live(2)] == [2, 4, 4, 2, 2, 2]
+
+
+def test_a_second_load_comes_at_its_own_time() -> None:
+    """The first tensor is loaded for a sum at operation 3, and for itself at 5, fetched ahead from 4 on."""
+    first = Trip(alive(BIG, 0, 0), 0, (alive(BIG, 3, 3), alive(BIG, 6, 6)), (6,))
+    second = Trip(alive(BIG, 1, 1), 1, (alive(BIG, 5, 5),), (5,))
+    last = Trip(alive(BIG, 2, 2), 2, (), ())
+    trace = Trace(operations(3, 4), (), (first, second, last))
+    assert [live // BIG for live in trace.live(1)] == [1, 2, 2, 1, 0, 2, 1]
 
 
 def test_what_goes_away_and_what_stays_is_told_apart() -> None:

@@ -114,7 +114,7 @@ def test_what_comes_back_has_the_values_sizes_and_strides(tensor: Tensor, copies
     offload = Offload(arena(4096), copies, writing=0)
     slots = [offload(tensor.clone()), offload(torch.rand(10))]
     assert slots[0].tensor is None  # written, and let go
-    back = slots[0].load()
+    back = slots[0].load(is_turn=True)
     assert torch.equal(back, tensor)
     assert (back.stride(), back.dtype) == (tensor.stride(), tensor.dtype)
 
@@ -141,11 +141,29 @@ def test_backward_fetches_ahead_in_reverse_order_up_to_the_window() -> None:
     offload = Offload(arena(), engine, writing=0, ahead=2000)
     slots = [offload(torch.full((250,), float(number))) for number in range(8)]
     slots[-1].let_go()
-    slots[6].load()
+    slots[6].load(is_turn=True)
     assert [slot.fetched is not None for slot in slots] == [False] * 4 + [True, True, False, False]
-    slots[5].load()
+    slots[5].load(is_turn=True)
     assert [slot.fetched is not None for slot in slots] == [False] * 3 + [True, True, False, False, False]
-    assert all(torch.equal(slot.load(), torch.full((250,), float(n))) for n, slot in reversed(list(enumerate(slots))))
+    for number, slot in reversed(list(enumerate(slots))):
+        assert torch.equal(slot.load(is_turn=True), torch.full((250,), float(number)))
+
+
+def test_what_is_loaded_out_of_turn_fetches_nothing_ahead() -> None:
+    offload = Offload(arena(), Slow(), writing=0, ahead=2000)
+    slots = [offload(torch.full((250,), float(number))) for number in range(8)]
+    slots[6].load(is_turn=False)
+    assert all(slot.fetched is None for slot in slots)
+
+
+@pytest.mark.parametrize(("tight", "fetched"), [(False, [True, True]), (True, [False, False])])
+def test_a_large_tensor_is_not_fetched_ahead_where_memory_is_tight(tight: bool, fetched: list[bool]) -> None:
+    """One that is larger than half of the largest waits for its turn, and what was stored before it, too."""
+    offload = Offload(arena(), Slow(), tight=tight, writing=0, ahead=0)
+    slots = [offload(torch.rand(size)) for size in (100, 600, 1000, 250, 250)]
+    slots[-1].let_go()
+    slots[2].load(is_turn=True)
+    assert [slot.fetched is not None for slot in slots[:2]] == fetched
 
 
 def test_a_slot_that_dies_waits_for_its_copies_before_the_piece_gets_another_owner() -> None:
@@ -156,7 +174,7 @@ def test_a_slot_that_dies_waits_for_its_copies_before_the_piece_gets_another_own
     del first
     assert ticket.is_done()
     second = offload(torch.full((1000,), 2.0))
-    assert torch.equal(second.load(), torch.full((1000,), 2.0))
+    assert torch.equal(second.load(is_turn=True), torch.full((1000,), 2.0))
     assert offload.arena.blocks == 1
 
 
@@ -198,7 +216,7 @@ def test_every_tier_gives_the_same_bits_step_after_step(tier: int) -> None:
     block, x = made("leaky")
     expected = [gradients(block, x) for _ in range(3)]
     block, x = made("leaky")
-    memory = TieredMemory(tier, CPU, blocks=Ram(), writing=2**18, ahead=2**18)
+    memory = TieredMemory(tier, CPU, blocks=Ram(), window=2**18)
     for wanted in expected:
         with memory.step():
             found = gradients(block, x)

@@ -31,7 +31,10 @@ def kept(image: int) -> Trace:
 def offloaded(image: int) -> Trace:
     """A tensor that is there during operation 0 of 2, away, and back during the last of 2."""
     ways = [Operation("conv", "", i > 1, 6 * 10**9, Linear()) for i in range(4)]
-    big = [Trip(Lifetime(Linear(image), i, i, ""), i, (Lifetime(Linear(image), 3 - i, 3 - i, ""),)) for i in range(2)]
+    big = [
+        Trip(Lifetime(Linear(image), i, i, ""), i, (Lifetime(Linear(image), 3 - i, 3 - i, ""),), (3 - i,))
+        for i in range(2)
+    ]
     return Trace(tuple(ways), (), tuple(big))
 
 
