@@ -15,7 +15,8 @@ Source: darknet src/convolutional_kernels.cu, update_convolutional_layer_gpu; sr
 update_network_gpu; src/shortcut_layer.c.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -26,6 +27,7 @@ from darkpy.engine._state import restore_tensors
 from darkpy.layers._base import ParameterRule
 from darkpy.layers._guard import drop, mend
 from darkpy.layers.convolutional import Convolution
+from darkpy.memory.resting import OnDevice, Rest
 from darkpy.network import Network
 
 
@@ -44,9 +46,9 @@ class _Group:
 
     treatment: _Treatment
     parameters: list[Tensor] = field(default_factory=list)
-    accumulators: list[Tensor] = field(default_factory=list)
-    means: list[Tensor] = field(default_factory=list)  # Adam's
-    squares: list[Tensor] = field(default_factory=list)
+    accumulators: list[Rest] = field(default_factory=list)
+    means: list[Rest] = field(default_factory=list)  # Adam's
+    squares: list[Rest] = field(default_factory=list)
 
 
 class DarknetUpdate:
@@ -56,9 +58,10 @@ class DarknetUpdate:
         network: Its trainable parameters are updated in place; layers that ``stopbackward=1`` froze are left out, and
             those up to ``train_only_bn``. Their gradients go to the accumulators from now on; a second update of one
             network takes over from the first.
+        rest: Gives a place to a tensor of zeros like the one it gets; None leaves all on the device.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, rest: Callable[[Tensor], Rest] | None = None) -> None:
         net = network.net
         self.momentum = net.momentum
         self.decay = net.decay
@@ -67,7 +70,8 @@ class DarknetUpdate:
         self._repeats = net.subdivisions // net.sequential_subdivisions
         self._adam = AdamRule(net.adam_b1, net.adam_b2, net.adam_eps) if net.adam else None
         self._network = network
-        self._state: dict[str, Tensor] = {}
+        self._rest = rest or _on_device
+        self._state: dict[str, Rest] = {}
         self._of_normalization: set[Tensor] = set()  # scales and shifts of batch norm
         self._groups: dict[_Treatment, _Group] = {}
         self.close()
@@ -89,9 +93,9 @@ class DarknetUpdate:
         if self._adam is not None and treatment.rule.of_convolution:
             kept |= {"m": group.means, "s": group.squares}
         group.parameters.append(parameter)
-        for letter, tensors in kept.items():
-            tensors.append(torch.zeros_like(parameter))
-            self._state[f"{name}.{letter}"] = tensors[-1]
+        for letter, rests in kept.items():
+            rests.append(self._rest(parameter.detach()))
+            self._state[f"{name}.{letter}"] = rests[-1]
         register = parameter.register_post_accumulate_grad_hook
         self._network.gradient_hooks.append(register(_gathers_into(group.accumulators[-1])))  # type: ignore[no-untyped-call]
 
@@ -109,7 +113,9 @@ class DarknetUpdate:
     @torch.no_grad()
     def clear(self) -> None:
         """Set all accumulators to 0: momentum begins anew. Adam's means stay: no bad gradient enters them."""
-        torch._foreach_zero_([tensor for group in self._groups.values() for tensor in group.accumulators])
+        for group in self._groups.values():
+            with _at_hand(group.accumulators) as accumulators:
+                torch._foreach_zero_(accumulators)
 
     @torch.no_grad()
     def is_finite(self) -> bool:
@@ -118,7 +124,7 @@ class DarknetUpdate:
         A gradient that is no number stays in its accumulator, so that one look at those after all mini-batches will
         do. Under ``try_fix_nan`` the answer is always yes: ``step`` then mends what is no number.
         """
-        accumulators = [tensor for group in self._groups.values() for tensor in group.accumulators]
+        accumulators = [rest.load() for group in self._groups.values() for rest in group.accumulators]
         if self.mends or not accumulators:
             return True
         return bool(torch.stack(torch._foreach_norm(accumulators)).isfinite().all())
@@ -148,53 +154,63 @@ class DarknetUpdate:
         """Update the parameters of a group."""
         rule = group.treatment.rule
         rate = rate * group.treatment.rate_factor / self.loss_scale
-        if rule.centralize:
-            means = [tensor.mean((1, 2, 3), keepdim=True) for tensor in group.accumulators]
-            for accumulator, mean in zip(group.accumulators, means, strict=True):
-                accumulator.sub_(mean)
-        if self._adam is not None and rule.of_convolution:
-            adam_step(
-                group.parameters,
-                group.accumulators,
-                group.means,
-                group.squares,
-                rule=self._adam,
-                rate=rate,
-                decay=self.decay * images,
-                iteration=iteration,
-            )
-        else:
-            self._descend(group, rate=rate, images=images)
+        with _at_hand(group.accumulators) as accumulators:
+            if rule.centralize:
+                means = [tensor.mean((1, 2, 3), keepdim=True) for tensor in accumulators]
+                for accumulator, mean in zip(accumulators, means, strict=True):
+                    accumulator.sub_(mean)
+            if self._adam is not None and rule.of_convolution:
+                with _at_hand(group.means) as averages, _at_hand(group.squares) as squares:
+                    adam_step(
+                        group.parameters,
+                        accumulators,
+                        averages,
+                        squares,
+                        rule=self._adam,
+                        rate=rate,
+                        decay=self.decay * images,
+                        iteration=iteration,
+                    )
+            else:
+                self._descend(rule, group.parameters, accumulators, rate=rate, images=images)
         if rule.clip:
             torch._foreach_clamp_min_(group.parameters, -rule.clip)
             torch._foreach_clamp_max_(group.parameters, rule.clip)
 
-    def _descend(self, group: _Group, *, rate: float, images: int) -> None:
+    def _descend(
+        self,
+        rule: ParameterRule,
+        parameters: list[Tensor],
+        accumulators: list[Tensor],
+        *,
+        rate: float,
+        images: int,
+    ) -> None:
         """Take darknet's own step: gradient descent with momentum."""
-        rule = group.treatment.rule
         if rule.decay and self.decay:
-            torch._foreach_add_(group.accumulators, group.parameters, alpha=-self.decay * images * self.loss_scale)
+            torch._foreach_add_(accumulators, parameters, alpha=-self.decay * images * self.loss_scale)
         if rule.clamp_update is not None:
-            torch._foreach_clamp_min_(group.accumulators, -rule.clamp_update)
-            torch._foreach_clamp_max_(group.accumulators, rule.clamp_update)
-        torch._foreach_add_(group.parameters, group.accumulators, alpha=rate / images)
-        torch._foreach_mul_(group.accumulators, self.momentum)
+            torch._foreach_clamp_min_(accumulators, -rule.clamp_update)
+            torch._foreach_clamp_max_(accumulators, rule.clamp_update)
+        torch._foreach_add_(parameters, accumulators, alpha=rate / images)
+        torch._foreach_mul_(accumulators, self.momentum)
 
     def _mend(self) -> None:
         """Put numbers in place of values that are none: in accumulators, parameters and running statistics."""
         for group in self._groups.values():
-            for accumulator, parameter in zip(group.accumulators, group.parameters, strict=True):
-                of_normalization = parameter in self._of_normalization
-                accumulator.copy_(mend(accumulator) if of_normalization else drop(accumulator))
-                parameter.copy_(mend(parameter))
+            with _at_hand(group.accumulators) as accumulators:
+                for accumulator, parameter in zip(accumulators, group.parameters, strict=True):
+                    of_normalization = parameter in self._of_normalization
+                    accumulator.copy_(mend(accumulator) if of_normalization else drop(accumulator))
+                    parameter.copy_(mend(parameter))
         for module in self._network.layers:
             if isinstance(module, Convolution):
                 for statistics in module.buffers():
                     statistics.copy_(mend(statistics))
 
     def state(self) -> dict[str, Tensor]:
-        """Return what later updates depend on, by names such as ``3.weight.v``; the tensors themselves, no copies."""
-        return dict(self._state)
+        """Return what later updates depend on, by names such as ``3.weight.v``; the tensors themselves where they are on the device."""
+        return {name: rest.load() for name, rest in self._state.items()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Take over what ``state`` returned, from any device; further names are ignored.
@@ -202,16 +218,33 @@ class DarknetUpdate:
         Raises:
             ValueError: If a tensor is missing or has another shape; nothing is changed then.
         """
-        restore_tensors(self._state, state)
+        targets = self.state()
+        restore_tensors(targets, state)
+        for name, tensor in targets.items():
+            self._state[name].store(tensor)
 
 
-def _gathers_into(accumulator: Tensor) -> Callable[[Tensor], None]:
+def _on_device(like: Tensor) -> Rest:
+    return OnDevice(torch.zeros_like(like))
+
+
+@contextmanager
+def _at_hand(rests: Sequence[Rest]) -> Iterator[list[Tensor]]:
+    """Yield the tensors on the device; what is written to them lasts."""
+    tensors = [rest.load() for rest in rests]
+    yield tensors
+    for rest, tensor in zip(rests, tensors, strict=True):
+        rest.store(tensor)
+
+
+def _gathers_into(accumulator: Rest) -> Callable[[Tensor], None]:
     """Return the hook that moves a parameter's gradient into its accumulator."""
 
     def gather(parameter: Tensor) -> None:
         assert parameter.grad is not None
         with torch.no_grad():
-            accumulator.sub_(parameter.grad)
+            tensor = accumulator.load()
+            accumulator.store(tensor.sub_(parameter.grad))
         parameter.grad = None
 
     return gather

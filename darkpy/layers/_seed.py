@@ -27,4 +27,4 @@ def seed(output: Tensor, gradient: Tensor) -> Tensor:
         output: Of a network, with a history.
         gradient: Of the same size; the caller should let go of it.
     """
-    return cast(Tensor, _Seed.apply(output, [gradient]))  # type: ignore[no-untyped-call]
+    return cast(Tensor, _Seed.apply(output, [gradient]))

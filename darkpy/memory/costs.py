@@ -116,6 +116,12 @@ class Trace:
         largest = max((trip.lifetime.size.at(mini_batch) for trip in self.trips), default=0)
         return ahead_of(largest, tight=self.tight)
 
+    def late(self, mini_batch: int) -> int:
+        """Return the bytes of tensors that are too large to be fetched ahead."""
+        window = self.ahead(mini_batch)
+        sizes = ((trip.lifetime.size.at(mini_batch), trip) for trip in self.trips[: self.waiting(mini_batch)])
+        return sum(size * len(trip.loads) for size, trip in sizes if size > window)
+
     def _occupied(self, mini_batch: int) -> Iterator[tuple[Linear, int, int]]:
         """Yield each piece with the first and the last operation at which its memory is taken."""
         for one in self.lifetimes:

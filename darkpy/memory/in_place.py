@@ -98,7 +98,7 @@ class _Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def _references(args: tuple[Any, ...]) -> Counts:
     gradient = args[0]
-    storage = torch._C._storage_Use_Count(gradient.untyped_storage()._cdata)  # type: ignore[attr-defined]
+    storage = torch._C._storage_Use_Count(gradient.untyped_storage()._cdata)
     return gradient._use_count(), storage, sys.getrefcount(gradient)
 
 

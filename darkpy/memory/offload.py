@@ -1,8 +1,9 @@
 """Stores tensors in host memory: written while forward goes on, fetched ahead while backward comes back.
 
 Two windows, in bytes, make the peak on the device certain: so much may wait to be written, and so much may be fetched
-before it is needed. A tight one never holds a tensor that is larger than half of the step's largest one. Backward asks in reverse order, so what was stored before the tensor that it asks for comes next.
-What still waits in the first window when forward ends is used as it is.
+before it is needed. A tight one never holds a tensor that is larger than half of the step's largest one. Backward asks
+in reverse order, so what was stored before the tensor that it asks for comes next. What still waits in the first window
+when forward ends is used as it is.
 """
 
 import weakref

@@ -67,12 +67,17 @@ class StepTime:
 
 
 @dataclass(slots=True)
-class Tier:
-    """What one way to train costs."""
+class Way:
+    """A step as it was recorded, and where momentum is meanwhile."""
 
-    number: int
     trace: Trace
+    resting: int = 0  # bytes of momentum that are in host memory
     _peaks: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def tight(self) -> bool:
+        """Whether it spares memory at the price of time."""
+        return self.trace.tight
 
     def peak(self, mini_batch: int) -> int:
         """Return the bytes that a step takes beside the states, at most."""
@@ -82,7 +87,20 @@ class Tier:
 
     def pinned(self, mini_batch: int) -> int:
         """Return the bytes of host memory, in whole blocks."""
-        return -(-self.trace.offloaded.at(mini_batch) // BLOCK) * BLOCK
+        return sum(-(-one // BLOCK) * BLOCK for one in (self.trace.offloaded.at(mini_batch), self.resting))
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What a tier costs: in one way, or in a fast one and a tight one."""
+
+    number: int
+    ways: tuple[Way, ...]  # the fastest first
+
+    @property
+    def trace(self) -> Trace:
+        """A step of the fastest way."""
+        return self.ways[0].trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +108,7 @@ class Fit:
     """A way to train that fits."""
 
     tier: int
+    tight: bool
     mini_batch: int
     subdivisions: int
     device: int  # bytes, without the context
@@ -107,34 +126,40 @@ class Costs:
     batch: int  # images an iteration
     largest_gradient: int  # bytes, of one parameter
 
-    def device(self, tier: Tier, mini_batch: int) -> int:
+    def device(self, way: Way, mini_batch: int) -> int:
         """Return the bytes that training takes on the device, without the context."""
-        return self.states.total + WORKSPACE + tier.peak(mini_batch)
+        step = self.states.total - way.resting + WORKSPACE + way.peak(mini_batch)
+        return max(step, self.states.total)  # the update has the momentum on the device
 
-    def fits(self, tier: Tier, mini_batch: int, budget: Budget) -> bool:
+    def fits(self, way: Way, mini_batch: int, budget: Budget) -> bool:
         """Return whether a mini-batch fits."""
-        return self.device(tier, mini_batch) <= budget.device and tier.pinned(mini_batch) <= budget.pinned
+        return self.device(way, mini_batch) <= budget.device and way.pinned(mini_batch) <= budget.pinned
+
+    def way(self, tier: Tier, mini_batch: int, budget: Budget) -> Way | None:
+        """Return the fastest way in which a mini-batch fits; None if it does in none."""
+        return next((way for way in tier.ways if self.fits(way, mini_batch, budget)), None)
 
     def largest(self, tier: Tier, budget: Budget) -> int:
         """Return the largest mini-batch that fits, whatever the batch is; 0 if none does."""
         low, high = 0, 1
-        while high < _MOST and self.fits(tier, high, budget):
+        while high < _MOST and self.way(tier, high, budget):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self.fits(tier, middle, budget) else (low, middle)
+            low, high = (middle, high) if self.way(tier, middle, budget) else (low, middle)
         return low
 
-    def iteration(self, tier: Tier, mini_batch: int, subdivisions: int, machine: Machine) -> float:
+    def iteration(self, way: Way, mini_batch: int, subdivisions: int, machine: Machine) -> float:
         """Return the seconds of an iteration: its mini-batches and the weight update."""
-        update = sum(_seconds(one, 1, machine) for one in self.update.operations)
-        return subdivisions * step_time(tier.trace, mini_batch, machine).total + update
+        update = sum(_seconds(one, 1, machine) for one in self.update.operations) + 2 * way.resting / machine.link
+        return subdivisions * step_time(way.trace, mini_batch, machine, resting=way.resting).total + update
 
-    def fit(self, tier: Tier, mini_batch: int, subdivisions: int, machine: Machine) -> Fit:
-        """Return the figures of a way to train."""
-        seconds = self.iteration(tier, mini_batch, subdivisions, machine)
-        device, pinned = self.device(tier, mini_batch), tier.pinned(mini_batch)
-        return Fit(tier.number, mini_batch, subdivisions, device, pinned, seconds)
+    def fit(self, tier: Tier, mini_batch: int, subdivisions: int, budget: Budget, machine: Machine) -> Fit:
+        """Return the figures of a tier, in the fastest way that fits, or in the tightest if none does."""
+        way = self.way(tier, mini_batch, budget) or tier.ways[-1]
+        seconds = self.iteration(way, mini_batch, subdivisions, machine)
+        device, pinned = self.device(way, mini_batch), way.pinned(mini_batch)
+        return Fit(tier.number, way.tight, mini_batch, subdivisions, device, pinned, seconds)
 
     def best_of(self, tier: Tier, budget: Budget, machine: Machine) -> Fit | None:
         """Return the tier with the least subdivisions that fit; None if not even a mini-batch of 1 does."""
@@ -142,7 +167,7 @@ class Costs:
         subdivisions = least_subdivisions(self.batch, largest)
         if subdivisions is None:
             return None
-        return self.fit(tier, self.batch // subdivisions, subdivisions, machine)
+        return self.fit(tier, self.batch // subdivisions, subdivisions, budget, machine)
 
     def recommend(self, budget: Budget, machine: Machine) -> Fit | None:
         """Return the largest mini-batch that fits, in the lowest tier that has it; None if nothing fits."""
@@ -155,8 +180,14 @@ def least_subdivisions(batch: int, largest: int) -> int | None:
     return next((n for n in range(1, batch + 1) if batch % n == 0 and batch // n <= largest), None)
 
 
-def step_time(trace: Trace, mini_batch: int, machine: Machine) -> StepTime:
+def step_time(trace: Trace, mini_batch: int, machine: Machine, *, resting: int = 0) -> StepTime:
     """Return the seconds of one mini-batch.
+
+    Args:
+        trace: The step.
+        mini_batch: Images.
+        machine: Its rates.
+        resting: Bytes of momentum that backward fetches and sends back.
 
     Copies run beside the computation, each direction on its own. What cannot be hidden: copying out begins with the
     first tensor that is there, and behind the last tensor that comes back its layers are still to be computed.
@@ -169,7 +200,9 @@ def step_time(trace: Trace, mini_batch: int, machine: Machine) -> StepTime:
     first = sum(times[: min((trip.stored_at for trip in trips), default=0)])
     last_load = max((load.born for trip in trips for load in trip.loads), default=len(times))
     behind = sum(times[last_load:])
-    whole = max(forward, first + out) + max(backward, back + behind)
+    late = trace.late(mini_batch) / machine.link  # nothing is computed meanwhile
+    back += resting / machine.link
+    whole = max(forward, first + out) + max(backward + late, back + behind)
     return StepTime(forward, backward, out, back, whole)
 
 

@@ -1,7 +1,7 @@
 """Which of the tensors that a step saves stay as they are: the last ones, which backward asks for first.
 
 The peak of a step comes late in backward, at the largest layer. When forward ends there is room for two tensors of that
-size, or three where speed matters more; what is kept there need not travel, nor be computed again. Which ones are the
+size, or nearly three where speed matters more; what is kept there need not travel, nor be computed again. Which ones are the
 last is known from the step before, if that saved tensors of the same sizes.
 """
 
@@ -14,7 +14,9 @@ class Suffix:
     """
 
     def __init__(self, *, tight: bool) -> None:
-        self._times = 2 if tight else 3  # the largest tensor's bytes: so much is kept
+        self._times = (
+            2.0 if tight else 2.8
+        )  # the largest tensor's bytes: with a loss beside them, about backward's peak
         self._before: list[int] = []  # bytes of the tensors of the step before
         self._now: list[int] = []
         self._first = 0  # index from which on tensors are kept

@@ -12,6 +12,7 @@ from darkpy.memory.saving import SavedActivations
 from darkpy.memory.suffix import Suffix
 
 TIERS = (0, 1, 2, 3)
+OFFLOADING = (2, 3)  # those that use host memory
 
 
 class TieredMemory:

@@ -20,13 +20,12 @@ from torch.utils.flop_counter import flop_registry
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip
 from darkpy.memory.saving import SavedActivations
 from darkpy.memory.suffix import Suffix
+from darkpy.memory.tiers import OFFLOADING
 from darkpy.memory.values import Kept
 
 _PRIMES = (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049)
 _IDLE = ("aten.empty", "aten.new_empty", "aten.detach", "aten.alias", "aten.lift", "prim.")  # move no bytes
 _WEIGHTS = {torch.ops.aten.convolution.default: 1, torch.ops.aten.convolution_backward.default: 2}  # which argument
-OFFLOADING = (2, 3)  # tiers that use host memory
-
 Step = Callable[[int], None]
 
 

@@ -20,6 +20,7 @@ from darkpy.memory.plan import (
     card,
 )
 
+TIGHT = "*"  # marks a tier that had to spare memory at the price of time
 WHAT_TIERS_DO = (
     "plain: autograd keeps what it keeps",
     "batch norm, activations and pooling are computed again in backward",
@@ -112,11 +113,11 @@ def _needs(subject: Subject, costs: Costs) -> Iterator[str]:
     yield _row("workspace", WORKSPACE, "for cuDNN's convolutions; with less, it takes slower ones")
     yield _row("context", CONTEXT, "of the driver and the libraries; not in the figures below")
     mini_batch = subject.mini_batch(costs.batch)
-    whole = costs.device(plain, mini_batch)
+    whole = costs.device(plain.ways[0], mini_batch)
     yield (
         f"  So {amount(states.parameters)} of weights become {amount(whole)} on the device: "
         f"{amount(states.total)} of states, {amount(WORKSPACE)} of workspace, and {images(mini_batch)} x "
-        f"{amount(plain.peak(mini_batch) / mini_batch)}."
+        f"{amount(plain.ways[0].peak(mini_batch) / mini_batch)}."
     )
     yield f"  The loss counts as measured with {subject.truths} objects in every picture."
 
@@ -144,19 +145,22 @@ def _tiers(costs: Costs, mini_batch: int, subdivisions: int, budget: Budget, mac
     )
     yield "  optimized_memory   device      an image    pinned RAM   s/iteration   largest   at that size"
     for tier in costs.tiers:
-        fit = costs.fit(tier, mini_batch, subdivisions, machine)
+        fit = costs.fit(tier, mini_batch, subdivisions, budget, machine)
+        way = costs.way(tier, mini_batch, budget) or tier.ways[-1]
         largest = costs.largest(tier, budget)
-        per_image = tier.peak(mini_batch) / mini_batch
-        at_largest = costs.fit(tier, largest, 1, machine) if largest else None
+        per_image = way.peak(mini_batch) / mini_batch
+        at_largest = costs.fit(tier, largest, 1, budget, machine) if largest else None
         rest = (
             "does not fit"
             if at_largest is None
             else f"{at_largest.seconds / largest * costs.batch:.2f} s per {costs.batch} images"
         )
         yield (
-            f"  {tier.number:>8}         {amount(fit.device):>9}   {amount(per_image):>9}   "
+            f"  {f'{tier.number}{TIGHT if fit.tight else str()}':>8}         {amount(fit.device):>9}   {amount(per_image):>9}   "
             f"{amount(fit.pinned) if fit.pinned else '-':>10}   {fit.seconds:>9.2f}   {largest:>9}   {rest}"
         )
+    if any(costs.fit(tier, mini_batch, subdivisions, budget, machine).tight for tier in costs.tiers):
+        yield f"  {TIGHT} more tightly: what is largest is fetched late, and twice; in tier 3 momentum waits in host memory, too"
     for tier in costs.tiers:
         trace = tier.trace
         moved = f"; {amount(trace.offloaded.image)} an image go there and back" if trace.trips else ""
@@ -188,10 +192,11 @@ def _assumptions(budget: Budget, machine: Machine) -> Iterator[str]:
 def _advice(subject: Subject, costs: Costs, budget: Budget, machine: Machine) -> Iterator[str]:
     mini_batch = subject.mini_batch(costs.batch)
     tier = next((one for one in costs.tiers if one.number == subject.optimized_memory), costs.tiers[0])
-    fits = costs.fits(tier, mini_batch, budget)
+    fits = costs.way(tier, mini_batch, budget) is not None
+    device = costs.fit(tier, mini_batch, subject.subdivisions, budget, machine).device
     yield (
         f"As it stands (subdivisions={subject.subdivisions}, optimized_memory={tier.number}), the cfg "
-        f"{'fits' if fits else 'does not fit'}: {amount(costs.device(tier, mini_batch))} of {amount(budget.device)}."
+        f"{'fits' if fits else 'does not fit'}: {amount(device)} of {amount(budget.device)}."
     )
     best = costs.recommend(budget, machine)
     if best is None:

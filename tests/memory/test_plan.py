@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from darkpy.memory.arena import BLOCK
@@ -12,6 +14,7 @@ from darkpy.memory.plan import (
     Machine,
     States,
     Tier,
+    Way,
     card,
     least_subdivisions,
     step_time,
@@ -39,7 +42,7 @@ def offloaded(image: int) -> Trace:
 
 
 def costs(*traces: Trace, batch: int = 64) -> Costs:
-    tiers = tuple(Tier(number, trace) for number, trace in enumerate(traces))
+    tiers = tuple(Tier(number, (Way(trace),)) for number, trace in enumerate(traces))
     return Costs(STATES, tiers, Trace((), ()), batch, 40)
 
 
@@ -55,7 +58,7 @@ def test_three_quarters_of_the_ram_may_be_pinned_in_whole_blocks() -> None:
 
 def test_the_device_holds_states_workspace_and_the_step() -> None:
     plan = costs(kept(IMAGE))
-    assert plan.device(plan.tiers[0], 4) == 200 + WORKSPACE + 4 * IMAGE
+    assert plan.device(plan.tiers[0].ways[0], 4) == 200 + WORKSPACE + 4 * IMAGE
 
 
 @pytest.mark.parametrize("images", [1, 2, 3, 17, 1000])
@@ -63,8 +66,8 @@ def test_the_largest_mini_batch_fits_and_the_next_does_not(images: int) -> None:
     plan = costs(kept(IMAGE))
     budget = Budget(200 + WORKSPACE + images * IMAGE + IMAGE // 2, 0)
     assert plan.largest(plan.tiers[0], budget) == images
-    assert plan.fits(plan.tiers[0], images, budget)
-    assert not plan.fits(plan.tiers[0], images + 1, budget)
+    assert plan.way(plan.tiers[0], images, budget) is plan.tiers[0].ways[0]
+    assert plan.way(plan.tiers[0], images + 1, budget) is None
 
 
 def test_nothing_may_fit() -> None:
@@ -78,8 +81,8 @@ def test_nothing_may_fit() -> None:
 def test_ram_bounds_a_tier_that_offloads() -> None:
     plan = costs(offloaded(GIB // 4))
     tier = plan.tiers[0]
-    assert tier.pinned(1) == BLOCK  # half a block is a block
-    assert tier.pinned(5) == 3 * BLOCK
+    assert tier.ways[0].pinned(1) == BLOCK  # half a block is a block
+    assert tier.ways[0].pinned(5) == 3 * BLOCK
     assert plan.largest(tier, Budget(2**50, 4 * GIB)) == 6  # 3 blocks
 
 
@@ -125,6 +128,39 @@ def test_copies_are_hidden_as_far_as_they_can_be() -> None:
 
 def test_an_iteration_is_its_mini_batches_and_the_update() -> None:
     update = Trace((Operation("add", "", False, 0, Linear(0, 80 * 10**6)),), ())
-    plan = Costs(STATES, (Tier(0, kept(1)),), update, 64, 40)
-    assert plan.iteration(plan.tiers[0], 2, 32, MACHINE) == pytest.approx(32 * 2 * 3e-3 + 1e-3)
-    assert plan.fit(plan.tiers[0], 2, 32, MACHINE).seconds == pytest.approx(32 * 2 * 3e-3 + 1e-3)
+    plan = Costs(STATES, (Tier(0, (Way(kept(1)),)),), update, 64, 40)
+    assert plan.iteration(plan.tiers[0].ways[0], 2, 32, MACHINE) == pytest.approx(32 * 2 * 3e-3 + 1e-3)
+    assert plan.fit(plan.tiers[0], 2, 32, Budget(GB, 0), MACHINE).seconds == pytest.approx(32 * 2 * 3e-3 + 1e-3)
+
+
+def two_ways() -> Costs:
+    """A fast way of 2 images' worth of memory each, and a tight one of 1, whose momentum rests."""
+    fast, tight = kept(2 * IMAGE), replace(kept(IMAGE), tight=True)
+    tier = Tier(3, (Way(fast), Way(tight, resting=STATES.momentum)))
+    return Costs(STATES, (tier,), Trace((), ()), 64, 40)
+
+
+def test_the_fastest_way_that_fits_is_taken() -> None:
+    plan = two_ways()
+    (tier,) = plan.tiers
+    room = [Budget(200 + WORKSPACE + images * IMAGE, BLOCK * 4) for images in (8, 4, 3)]
+    assert [plan.way(tier, 4, budget) for budget in room] == [tier.ways[0], tier.ways[1], None]
+    assert [plan.fit(tier, 4, 16, budget, MACHINE).tight for budget in room] == [False, True, True]
+    assert plan.largest(tier, room[0]) == 8
+    assert plan.fit(tier, 8, 8, room[0], MACHINE).tight
+
+
+def test_momentum_that_rests_takes_host_memory_and_time() -> None:
+    plan = two_ways()
+    fast, tight = plan.tiers[0].ways
+    assert (fast.pinned(4), tight.pinned(4)) == (0, BLOCK)
+    assert plan.device(tight, 4) == 110 + WORKSPACE + 4 * IMAGE
+    slow = replace(MACHINE, link=90.0)  # bytes a second: a second for the momentum
+    assert plan.iteration(tight, 1, 2, slow) - plan.iteration(tight, 1, 2, MACHINE) == pytest.approx(2 + 2, rel=0.01)
+
+
+def test_what_is_too_large_to_be_fetched_ahead_is_waited_for() -> None:
+    """Without a window for it, the first tensor's 10 ms come on top of backward's 2 ms."""
+    tight = replace(offloaded(10**8), tight=True)
+    assert tight.late(1) == 10**8
+    assert step_time(tight, 1, MACHINE).total > step_time(offloaded(10**8), 1, MACHINE).total - 1e-9

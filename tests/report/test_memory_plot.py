@@ -7,7 +7,7 @@ import pytest
 
 from darkpy.errors import DataError
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip
-from darkpy.memory.plan import Costs, States, Tier
+from darkpy.memory.plan import Costs, States, Tier, Way
 from darkpy.report.memory_plot import LayerBytes, draw_memory, layer_bytes, ticks, write_plot
 
 MB = 10**6
@@ -21,12 +21,12 @@ KEPT = Trace(
         Lifetime(Linear(2 * MB), 0, 3, "", is_saved=True),
     ),
 )
-AWAY = Trace(OPERATIONS, (), (Trip(Lifetime(Linear(30 * MB), 0, 0, "layers.0.part"), 0, ()),))
+AWAY = Trace(OPERATIONS, (), (Trip(Lifetime(Linear(30 * MB), 0, 0, "layers.0.part"), 0, (), ()),))
 BLUE, GREEN = (184, 94, 20), (120, 170, 60)
 
 
 def picture(trace: Trace) -> np.ndarray:
-    costs = Costs(States(20 * MB, 0, 20 * MB), (Tier(2, trace),), Trace((), ()), 64, 0)
+    costs = Costs(States(20 * MB, 0, 20 * MB), (Tier(2, (Way(trace),)),), Trace((), ()), 64, 0)
     return draw_memory(costs, costs.tiers[0], 2, title="net.cfg at 416x416")
 
 

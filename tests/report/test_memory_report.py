@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip
-from darkpy.memory.plan import GB, GIB, Budget, Costs, Machine, States, Tier, card
+from darkpy.memory.plan import GB, GIB, Budget, Costs, Machine, States, Tier, Way, card
 from darkpy.report.memory_report import Subject, amount, images, inference_lines, training_lines
 
 MACHINE = Machine(7.5e12, 448e9, 12e9)
@@ -18,9 +18,9 @@ def costs(average: int = 0) -> Costs:
         Operation("conv", "", True, 10**10, Linear()),
     )
     kept = Lifetime(Linear(400 * MB), 0, 1, "layers.3", is_saved=True)
-    away = Trip(Lifetime(Linear(200 * MB), 0, 0, "layers.3"), 0, (Lifetime(Linear(200 * MB), 1, 1, ""),))
+    away = Trip(Lifetime(Linear(200 * MB), 0, 0, "layers.3"), 0, (Lifetime(Linear(200 * MB), 1, 1, ""),), (1,))
     traces = (Trace(operations, (kept,)), Trace(operations, (), (away,)))
-    tiers = (Tier(0, traces[0]), Tier(2, traces[1]))
+    tiers = (Tier(0, (Way(traces[0]),)), Tier(2, (Way(traces[1]),)))
     states = States(252 * MB, 2 * MB, 252 * MB, average)
     return Costs(states, tiers, Trace((), ()), 64, 19 * MB)
 

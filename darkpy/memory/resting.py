@@ -1,0 +1,116 @@
+"""Tensors that are seldom needed, such as momentum: they rest in host memory and come to the device for a moment."""
+
+from collections import deque
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from darkpy.memory.arena import Arena
+from darkpy.memory.copies import Copies, Ticket
+
+_SENT = 64 * 2**20  # bytes that may be on their way back to the host
+
+
+class Rest(Protocol):
+    """Where a tensor is between its uses."""
+
+    def load(self) -> Tensor:
+        """Return the tensor on the device. What is written to it lasts only after ``store``."""
+
+    def store(self, tensor: Tensor) -> None:
+        """Take back what ``load`` returned, with what was written to it since; it must not be written to any more."""
+
+
+class OnDevice:
+    """A tensor that stays where it is.
+
+    Args:
+        tensor: It.
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor
+
+    def load(self) -> Tensor:
+        """As in ``Rest``."""
+        return self._tensor
+
+    def store(self, tensor: Tensor) -> None:
+        """As in ``Rest``: nothing is to be done."""
+
+
+class Resting:
+    """Gives tensors a place in host memory.
+
+    Args:
+        arena: The host memory.
+        copies: How bytes get there and back.
+    """
+
+    def __init__(self, arena: Arena, copies: Copies) -> None:
+        self.arena, self.copies = arena, copies
+        self._sent: deque[tuple[Tensor, Ticket]] = deque()  # tensors on their way, the oldest first
+        self._sent_bytes = 0
+
+    def __call__(self, like: Tensor) -> "InHostMemory":
+        """Return the place of a tensor of zeros, with the sizes, type and device of another.
+
+        Raises:
+            MemoryPlanError: If there is no host memory for it.
+        """
+        return InHostMemory(like, self)
+
+    def send(self, tensor: Tensor, target: list[Tensor], piece: "InHostMemory") -> None:
+        """Begin to copy a tensor to the host; it is held until it is there."""
+        self._sent.append((tensor, self.copies.out(_bytes(tensor), target, piece.written)))
+        self._sent_bytes += tensor.untyped_storage().nbytes()
+        while self._sent_bytes > _SENT:
+            oldest, ticket = self._sent.popleft()
+            ticket.wait()
+            self._sent_bytes -= oldest.untyped_storage().nbytes()
+
+
+class InHostMemory:
+    """A tensor that rests in host memory. On a CPU that memory itself is lent.
+
+    Args:
+        like: For sizes, type and device; the values are zeros.
+        owner: Has the host memory.
+    """
+
+    def __init__(self, like: Tensor, owner: Resting) -> None:
+        self._like, self._device, self._owner = torch.empty_like(like, device="meta"), like.device, owner
+        self._nbytes = self._like.untyped_storage().nbytes()
+        self._piece = owner.arena.take(self._nbytes)
+        self.written = self._piece.written
+        for part in self._piece.parts(self._nbytes):
+            part.zero_()
+        self.written(0, self._nbytes)
+
+    def load(self) -> Tensor:
+        """As in ``Rest``."""
+        parts = self._piece.parts(self._nbytes)
+        if self._is_lent(parts):
+            flat = parts[0].view(self._like.dtype)
+            return flat.as_strided(self._like.size(), self._like.stride(), flat.storage_offset())
+        tensor = torch.empty_like(self._like, device=self._device)
+        self._owner.copies.back(parts, _bytes(tensor), self.written).wait()
+        return tensor
+
+    def store(self, tensor: Tensor) -> None:
+        """As in ``Rest``."""
+        parts = self._piece.parts(self._nbytes)
+        if self._is_lent(parts):
+            self.written(0, self._nbytes)
+        else:
+            self._owner.send(tensor, parts, self)
+
+    def _is_lent(self, parts: list[Tensor]) -> bool:
+        return self._device.type == "cpu" and len(parts) == 1
+
+
+def _bytes(tensor: Tensor) -> Tensor:
+    """Return the (N,) bytes of a tensor's storage."""
+    storage = tensor.untyped_storage()
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage, 0, (storage.nbytes(),), (1,))
