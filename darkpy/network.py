@@ -14,9 +14,13 @@ from darkpy.layers._base import StepKey
 from darkpy.layers._head import DeltaFilter, Head, HeadLoss
 from darkpy.layers._seed import seed
 from darkpy.layers.convolutional import Convolution
+from darkpy.memory.parking import Box, Parking
 from darkpy.structures import Detections, NmsRule
 
 __all__ = ["Blueprint", "LayerPlan", "Network", "backward", "plan_network", "read_blueprint"]
+
+
+_FAR = 8  # layers between an output and a reader of it
 
 
 class Network(nn.Module):
@@ -39,6 +43,8 @@ class Network(nn.Module):
         for module in self.layers:
             if isinstance(module, Convolution):
                 module.guards = self.net.try_fix_nan
+        self.parking: Parking | None = None  # takes gradients that wait long; None leaves them to autograd
+        self._forks = _forks(blueprint.layers)
         self.gradient_hooks: list[RemovableHandle] = []  # of the weight update that takes the gradients
         self.train()
 
@@ -104,10 +110,13 @@ class Network(nn.Module):
             stop_at: Layers up to this index get no gradient.
         """
         outputs: dict[int, Tensor] = {-1: images}
+        boxes: dict[int, Box] = {}
         with_gradient = torch.is_grad_enabled()
         for plan, module in zip(self.blueprint.layers, self.layers, strict=True):
             with torch.set_grad_enabled(with_gradient and plan.index > stop_at and not plan.common.onlyforward):
-                output = module(*(outputs[source] for source in plan.sources))
+                output = module(*(_read(outputs, boxes, source) for source in plan.sources))
+            if self.parking is not None and plan.index in self._forks and output.requires_grad:
+                output, boxes[plan.index] = self.parking.fork(output)
             outputs[plan.index] = output
             for below in _sharing(self.blueprint.layers, plan.index):
                 if below in outputs:
@@ -257,6 +266,20 @@ def backward(outputs: dict[int, Tensor], gradients: dict[int, Tensor]) -> None:
     gradients.clear()
     if seeds:
         torch.autograd.backward(seeds)
+
+
+def _read(outputs: dict[int, Tensor], boxes: dict[int, Box], source: int) -> Tensor:
+    """Return a layer's output for one more reader."""
+    return boxes[source].read(outputs[source]) if source in boxes else outputs[source]
+
+
+def _forks(layers: Sequence[LayerPlan]) -> frozenset[int]:
+    """Return the layers with several readers, some of which are far behind: a gradient of theirs waits long."""
+    readers = [(source, plan.index) for plan in layers for source in plan.sources]
+    shared = {index for index in range(len(layers)) for _ in _sharing(layers, index)}
+    shared |= {below for index in range(len(layers)) for below in _sharing(layers, index)}
+    far = {source for source, reader in readers if reader - source > _FAR}
+    return frozenset(one for one in far - shared if one >= 0 and sum(source == one for source, _ in readers) > 1)
 
 
 def _sharing(layers: Sequence[LayerPlan], index: int) -> Iterator[int]:

@@ -209,7 +209,7 @@ class DarknetUpdate:
                     statistics.copy_(mend(statistics))
 
     def state(self) -> dict[str, Tensor]:
-        """Return what later updates depend on, by names such as ``3.weight.v``; the tensors themselves where they are on the device."""
+        """Return what later updates depend on, by names such as ``3.weight.v``; no copies where it is on the device."""
         return {name: rest.load() for name, rest in self._state.items()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:

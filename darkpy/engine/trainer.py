@@ -30,6 +30,7 @@ from darkpy.events import (
     Sink,
     TrainingEnded,
 )
+from darkpy.memory.resting import Rest
 from darkpy.network import Network
 from darkpy.state import RunState
 from darkpy.structures import MiniBatch, Problem
@@ -62,6 +63,7 @@ class Trainer:
         iou_threshold: Of mAP, for the printed lines.
         coefficient: Of multi-scale training, for the printed lines.
         around_step: Entered around forward and backward of every mini-batch.
+        rest: As of ``DarknetUpdate``.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Trainer:
         iou_threshold: float = 0.5,
         coefficient: float = 0.0,
         around_step: Callable[[], AbstractContextManager[object]] = nullcontext,
+        rest: Callable[[Tensor], Rest] | None = None,
     ) -> None:
         self.network = network
         self.callbacks = callbacks
@@ -86,7 +89,7 @@ class Trainer:
         self.iou_threshold = iou_threshold
         self.coefficient = coefficient
         self.around_step = around_step
-        self.update = DarknetUpdate(network)
+        self.update = DarknetUpdate(network, rest=rest)
         self.keys = TrainingKeys(network, callbacks.emit, seed=seed)
         self.progress = Progress(iteration=position.completed)
         self._is_exact = True  # whether state() tells all

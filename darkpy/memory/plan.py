@@ -87,7 +87,7 @@ class Way:
 
     def pinned(self, mini_batch: int) -> int:
         """Return the bytes of host memory, in whole blocks."""
-        return sum(-(-one // BLOCK) * BLOCK for one in (self.trace.offloaded.at(mini_batch), self.resting))
+        return -(-(self.trace.offloaded.at(mini_batch) + self.resting) // BLOCK) * BLOCK
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,9 @@ class Costs:
 
     def iteration(self, way: Way, mini_batch: int, subdivisions: int, machine: Machine) -> float:
         """Return the seconds of an iteration: its mini-batches and the weight update."""
-        update = sum(_seconds(one, 1, machine) for one in self.update.operations) + 2 * way.resting / machine.link
+        update = (
+            sum(_seconds(one, 1, machine) for one in self.update.operations) + 3 * way.resting / machine.link
+        )  # checked, fetched, sent
         return subdivisions * step_time(way.trace, mini_batch, machine, resting=way.resting).total + update
 
     def fit(self, tier: Tier, mini_batch: int, subdivisions: int, budget: Budget, machine: Machine) -> Fit:

@@ -1,8 +1,8 @@
 """Which of the tensors that a step saves stay as they are: the last ones, which backward asks for first.
 
 The peak of a step comes late in backward, at the largest layer. When forward ends there is room for two tensors of that
-size, or nearly three where speed matters more; what is kept there need not travel, nor be computed again. Which ones are the
-last is known from the step before, if that saved tensors of the same sizes.
+size, or nearly three where speed matters more; what is kept there need not travel, nor be computed again. Which ones
+are the last is known from the step before, if that saved tensors of the same sizes.
 """
 
 

@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
 
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip
+from darkpy.memory.parking import Parking
 from darkpy.memory.saving import SavedActivations
 from darkpy.memory.suffix import Suffix
 from darkpy.memory.tiers import OFFLOADING
@@ -116,6 +117,22 @@ class _Away:
         tensor = torch.empty_strided(self.size, self.stride, dtype=self.dtype, device=self.device)
         self.loads.append((self.recorder.memory(tensor), is_turn))
         return tensor
+
+
+class _ParkedAway:
+    """A gradient of which only the sizes are left."""
+
+    def __init__(self, gradient: Tensor) -> None:
+        self._like = torch.empty_like(gradient, device="meta")
+        self._device = gradient.device
+
+    def take(self) -> Tensor:
+        return torch.empty_like(self._like, device=self._device)
+
+
+def parking_away() -> Parking:
+    """Return what parks gradients in a step that is recorded: they are gone until they are taken."""
+    return Parking(_ParkedAway)
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]

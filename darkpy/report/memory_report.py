@@ -156,16 +156,23 @@ def _tiers(costs: Costs, mini_batch: int, subdivisions: int, budget: Budget, mac
             else f"{at_largest.seconds / largest * costs.batch:.2f} s per {costs.batch} images"
         )
         yield (
-            f"  {f'{tier.number}{TIGHT if fit.tight else str()}':>8}         {amount(fit.device):>9}   {amount(per_image):>9}   "
+            f"  {_name(fit):>8}         {amount(fit.device):>9}   {amount(per_image):>9}   "
             f"{amount(fit.pinned) if fit.pinned else '-':>10}   {fit.seconds:>9.2f}   {largest:>9}   {rest}"
         )
     if any(costs.fit(tier, mini_batch, subdivisions, budget, machine).tight for tier in costs.tiers):
-        yield f"  {TIGHT} more tightly: what is largest is fetched late, and twice; in tier 3 momentum waits in host memory, too"
+        yield (
+            f"  {TIGHT} more tightly: what is largest is fetched late, and twice; in tier 3, momentum and gradients "
+            "that wait long are in host memory, too"
+        )
     for tier in costs.tiers:
         trace = tier.trace
         moved = f"; {amount(trace.offloaded.image)} an image go there and back" if trace.trips else ""
         kept = f"; {amount(trace.saved.image)} an image are kept" if not trace.trips else ""
         yield f"  {tier.number}: {WHAT_TIERS_DO[tier.number]}{kept}{moved}"
+
+
+def _name(fit: Fit) -> str:
+    return f"{fit.tier}{TIGHT}" if fit.tight else str(fit.tier)
 
 
 def _cards(costs: Costs, budget: Budget, machine: Machine) -> Iterator[str]:

@@ -14,12 +14,11 @@ from darkpy.layers._base import StepKey
 from darkpy.layers.dropout import Dropout
 from darkpy.memory.costs import Linear, Trace
 from darkpy.memory.plan import Costs, States, Tier, Way
-from darkpy.memory.tiers import OFFLOADING, TIERS
-from darkpy.memory.trace import Step, measured_peak, record
+from darkpy.memory.tiers import OFFLOADING, RESTING, TIERS
+from darkpy.memory.trace import Step, measured_peak, parking_away, record
 from darkpy.network import Network, backward
 
 TRUTHS = 32  # objects in a picture for which the loss is measured
-_RESTS = 3  # the tier whose tight way has momentum in host memory
 _LATE = 1 << 30  # completed iterations: every passing ``stopbackward`` is over
 
 
@@ -54,11 +53,11 @@ def training_costs(blueprint: Blueprint, size: Size, *, batch: int, tiers: tuple
         momentum = list(update.state().values())
         resident = [*network.parameters(), *network.buffers(), *momentum]
         step = _step(network, size, loss)
-        recorded = {
-            (tier, tight): record(step, network, resident=resident, tier=tier, tight=tight)
-            for tier in tiers
-            for tight in ((False, True) if tier in OFFLOADING else (False,))
-        }
+        recorded = {}
+        for tier in tiers:
+            for tight in (False, True) if tier in OFFLOADING else (False,):
+                network.parking = parking_away() if tier >= RESTING and tight else None
+                recorded[tier, tight] = record(step, network, resident=resident, tier=tier, tight=tight)
         applied = record(_update(update, blueprint), network, resident=resident, tier=None)
     sizes = [_bytes(parameter) for parameter in network.parameters()]
     states = States(
@@ -67,7 +66,7 @@ def training_costs(blueprint: Blueprint, size: Size, *, batch: int, tiers: tuple
         momentum=sum(map(_bytes, momentum)),
         average=sum(sizes) if blueprint.net.ema_alpha else 0,
     )
-    ways = {key: Way(trace, states.momentum if key == (_RESTS, True) else 0) for key, trace in recorded.items()}
+    ways = {key: Way(trace, states.momentum if key == (RESTING, True) else 0) for key, trace in recorded.items()}
     of_tiers = tuple(Tier(tier, tuple(way for (number, _), way in ways.items() if number == tier)) for tier in tiers)
     return Costs(states, of_tiers, applied, batch, max(sizes, default=0))
 

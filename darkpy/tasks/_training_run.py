@@ -125,6 +125,7 @@ class TrainingRun:
             emit=self._emit,
         )
         self.memory = training_memory(net, next(network.parameters()).device)
+        network.parking = self.memory.parking
         self.trainer = Trainer(
             network,
             Callbacks(
@@ -141,6 +142,7 @@ class TrainingRun:
             iou_threshold=wishes.iou_threshold,
             coefficient=self.sizes.factor,
             around_step=self.memory.step,
+            rest=self.memory.rest,
         )
         self._take_over(start)
 
@@ -151,24 +153,28 @@ class TrainingRun:
             TrainingError: If memory is short, or the loss no number.
             WeightsError: If the last weights cannot be written to the backup folder.
         """
-        with stop_on_signals(self.stop):
-            try:
-                interrupted = self.trainer.run(self._plan(), self._batches())
-            except (RuntimeError, MemoryError) as error:
-                if not is_out_of_memory(error):
-                    raise
-                raise out_of_memory(self.network, self.sizes.largest) from error
-            finally:
-                self.rows.close()
-                self.memory.close()
-            if not self.trainer.update.has_finite_weights():
-                raise TrainingError(
-                    f"iteration {self.trainer.iteration}: the weights are no finite numbers, and not saved. "
-                    "Go on from an earlier file, with a lower learning_rate."
-                )
-            self.saver.finish("last" if interrupted else "final")
-            if interrupted:
-                self.trainer.save_average()
+        try:
+            with stop_on_signals(self.stop):
+                return self._train()
+        finally:
+            self.rows.close()
+            self.memory.close()
+
+    def _train(self) -> int:
+        try:
+            interrupted = self.trainer.run(self._plan(), self._batches())
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise out_of_memory(self.network, self.sizes.largest) from error
+        if not self.trainer.update.has_finite_weights():
+            raise TrainingError(
+                f"iteration {self.trainer.iteration}: the weights are no finite numbers, and not saved. "
+                "Go on from an earlier file, with a lower learning_rate."
+            )
+        self.saver.finish("last" if interrupted else "final")
+        if interrupted:
+            self.trainer.save_average()
         return self.stop.exit_status if interrupted else 0
 
     def _take_over(self, start: Start) -> None:
