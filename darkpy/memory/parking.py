@@ -51,10 +51,11 @@ class Box:
             self._sum = gradient
 
     def take(self) -> Tensor | None:
-        """Return the sum of all gradients; None if none has come."""
+        """Return the sum of all gradients, once; None if none has come."""
         if self._waiting is not None:  # another reader has none
-            return self._waiting.take()
-        return self._sum
+            self._sum, self._waiting = self._waiting.take(), None
+        found, self._sum = self._sum, None
+        return found
 
 
 class Parking:

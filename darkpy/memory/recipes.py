@@ -12,37 +12,35 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
-aten = torch.ops.aten
+from darkpy.memory.values import Recipe
 
-Compute = Callable[[Sequence[Tensor]], Tensor]
+aten = torch.ops.aten
 
 _NEIGHBOURS = 6  # floats on either side of the first guess of a variance
 
 
-ELEMENTWISE = frozenset((  # of one tensor
-    aten.leaky_relu.default, aten.relu.default, aten.mish.default, aten.silu.default, aten.sigmoid.default,
-    aten.tanh.default, aten.elu.default, aten.hardtanh.default,
-))  # fmt: skip
-IN_PLACE = {  # written over its input -> the same into fresh memory
-    aten.leaky_relu_.default: aten.leaky_relu.default,
-    aten.relu_.default: aten.relu.default,
-    aten.sigmoid_.default: aten.sigmoid.default,
-    aten.silu_.default: aten.silu.default,
-    aten.tanh_.default: aten.tanh.default,
-    aten.elu_.default: aten.elu.default,
-    aten.hardtanh_.default: aten.hardtanh.default,
+ELEMENTWISE = {  # of one tensor -> the same written over it
+    aten.leaky_relu.default: aten.leaky_relu_.default,
+    aten.relu.default: aten.relu_.default,
+    aten.mish.default: aten.mish_.default,
+    aten.silu.default: aten.silu_.default,
+    aten.sigmoid.default: aten.sigmoid_.default,
+    aten.tanh.default: aten.tanh_.default,
+    aten.elu.default: aten.elu_.default,
+    aten.hardtanh.default: aten.hardtanh_.default,
 }
+IN_PLACE = {over: fresh for fresh, over in ELEMENTWISE.items()}
 RESHAPING = frozenset((aten.constant_pad_nd.default, aten.upsample_nearest2d.default, aten.upsample_nearest2d.vec))
 POOLING = aten.max_pool2d_with_indices.default
 NORMALIZING = aten.native_batch_norm.default
 ADDING, JOINING = aten.add.Tensor, aten.cat.default
 
 
-def rerun(operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, output: int | None) -> Compute:
-    """Return a function of an operation's first argument that runs it once more.
+def rerun(operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, output: int | None) -> Recipe:
+    """Return how an operation of one tensor gives its result again: by running once more.
 
     Args:
-        operation: Of aten, with one tensor, which is the first argument.
+        operation: Of aten; the tensor is its first argument.
         args: The arguments behind it.
         kwargs: As it was called.
         output: Which result is meant, where there are several.
@@ -52,23 +50,41 @@ def rerun(operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
         result = operation(inputs[0], *args, **kwargs)
         return cast(Tensor, result if output is None else result[output])
 
-    return compute
+    if operation not in ELEMENTWISE:
+        return Recipe(compute)
+    over = ELEMENTWISE[operation]
+    return Recipe(compute, over=lambda inputs, place: cast(Tensor, over(inputs[place], *args, **kwargs)))
 
 
-def sum_again(args: Sequence[Any], kwargs: dict[str, Any]) -> Compute:
-    """Return a function of two tensors that adds them as ``aten.add`` was called."""
-    return lambda inputs: cast(Tensor, ADDING(inputs[0], inputs[1], *args, **kwargs))
+def sum_again(args: Sequence[Any], kwargs: dict[str, Any]) -> Recipe:
+    """Return how two tensors are added as ``aten.add`` was called."""
+
+    def over(inputs: Sequence[Tensor], place: int) -> Tensor:
+        return inputs[place].add_(inputs[1 - place])  # a sum of two is the same in either order
+
+    is_plain = not args and kwargs.get("alpha", 1) == 1
+    return Recipe(
+        lambda inputs: cast(Tensor, ADDING(inputs[0], inputs[1], *args, **kwargs)),
+        over=over if is_plain else None,
+        joins=True,
+    )
 
 
-def join_again(args: Sequence[Any]) -> Compute:
-    """Return a function of some tensors that joins them as ``aten.cat`` was called."""
-    return lambda inputs: cast(Tensor, JOINING(list(inputs), *args))
+def join_again(args: Sequence[Any]) -> Recipe:
+    """Return how some tensors are joined as ``aten.cat`` was called."""
+    return Recipe(lambda inputs: cast(Tensor, JOINING(list(inputs), *args)), joins=True)
+
+
+def view_again(view: Tensor) -> Recipe:
+    """Return how a view is made of the tensor that has its memory."""
+    size, stride, offset = view.size(), view.stride(), view.storage_offset()
+    return Recipe(lambda inputs: torch.as_strided(inputs[0], size, stride, offset), is_view=True)
 
 
 def normalize_again(
     weight: Tensor | None, bias: Tensor | None, mean: Tensor, inverse: Tensor, epsilon: float
-) -> Compute:
-    """Return a function of a batch norm's input that gives its output again.
+) -> Recipe:
+    """Return how a batch norm's input gives its output again.
 
     Args:
         weight: (C,), or None.
@@ -86,7 +102,7 @@ def normalize_again(
             return cast(Tensor, NORMALIZING(x, weight, bias, mean, variance, False, 0.0, 0.0)[0])
         return cast(Tensor, NORMALIZING(x, weight, bias, None, None, True, 0.0, epsilon)[0])
 
-    return compute
+    return Recipe(compute)
 
 
 def _is_fake(tensor: Tensor) -> bool:

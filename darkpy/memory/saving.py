@@ -6,7 +6,6 @@ if what the operation read is.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -17,9 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from darkpy.memory import recipes
 from darkpy.memory.in_place import expect_references, written_over
-from darkpy.memory.recipes import Compute
 from darkpy.memory.suffix import Suffix
-from darkpy.memory.values import Handle, Kept, Pinned, Recomputed, Room, Store, Stored, Value
+from darkpy.memory.values import Handle, Kept, Pinned, Recipe, Recomputed, Room, Store, Stored, Value
 
 SMALLEST = 64 * 1024  # bytes; a smaller tensor stays where it is
 
@@ -138,34 +136,32 @@ class SavedActivations:
         if operation in recipes.ELEMENTWISE or operation in recipes.RESHAPING:
             self._note(result, recipes.rerun(operation, args[1:], kwargs, output=None), args[:1])
         elif operation == recipes.POOLING:
-            for output in (0, 1):
+            is_much_smaller = 2 * result[0].numel() <= args[0].numel()  # then it is cheaper kept than computed
+            for output in (1,) if is_much_smaller else (0, 1):
                 self._note(result[output], recipes.rerun(operation, args[1:], kwargs, output=output), args[:1])
         elif operation == recipes.NORMALIZING and args[5]:
             again = recipes.normalize_again(args[1], args[2], result[1], result[2], args[7])
             self._note(result[0], again, args[:1])
         elif self._recompute_sums and operation == recipes.ADDING and isinstance(args[1], Tensor):
-            self._note(result, recipes.sum_again(args[2:], kwargs), args[:2], joins=True)
+            self._note(result, recipes.sum_again(args[2:], kwargs), args[:2])
         elif self._recompute_sums and operation == recipes.JOINING:
-            self._note(result, recipes.join_again(args[1:]), args[0], joins=True)
+            self._note(result, recipes.join_again(args[1:]), args[0])
 
-    def _note(
-        self, result: Tensor, compute: Compute, inputs: Sequence[Tensor], *, bumps: int = 0, joins: bool = False
-    ) -> None:
+    def _note(self, result: Tensor, recipe: Recipe, inputs: Sequence[Tensor], *, bumps: int = 0) -> None:
         """Take note of how a tensor came to be, if all that it was made of is known.
 
         Args:
             result: The tensor, which has its storage for itself.
-            compute: Gives it again.
+            recipe: Gives it again.
             inputs: What it was made of.
             bumps: By how much its version will have risen when the operation returns.
-            joins: As of ``Recomputed``.
         """
         values = [self._part(one) for one in inputs]
         if result.untyped_storage().nbytes() != result.numel() * result.element_size():
             return
         parts = [one for one in values if one is not None]
         if len(parts) == len(values):
-            self._learn(result, Recomputed(result, self._room, compute, parts, joins=joins), result._version + bumps)
+            self._learn(result, Recomputed(result, self._room, recipe, parts), result._version + bumps)
 
     def _part(self, tensor: Tensor) -> Value | None:
         """Return the value of a tensor that an operation read: of its own, or as a view of a known one."""
@@ -174,9 +170,7 @@ class SavedActivations:
             return None
         if (tensor.size(), tensor.stride(), tensor.storage_offset()) == (value.size, value.stride, 0):
             return value
-        size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
-        view = partial(torch.as_strided, size=size, stride=stride, storage_offset=offset)
-        return Recomputed(tensor, self._room, lambda inputs: view(inputs[0]), [value])
+        return Recomputed(tensor, self._room, recipes.view_again(tensor), [value])
 
     def _written(self, tensor: Tensor) -> None:
         """Take note that a tensor is written in place: what was saved of it is not what it was."""

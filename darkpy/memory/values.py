@@ -6,6 +6,7 @@ say which view of it is meant; the last one that dies lets go of what was loaded
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
@@ -152,43 +153,56 @@ class Stored(Value):
         return self.store.load(is_turn=use is not Use.CHAIN)
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a value is computed again, bit for bit."""
+
+    compute: Callable[[Sequence[Tensor]], Tensor]  # of the inputs
+    over: Callable[[Sequence[Tensor], int], Tensor] | None = None  # the same, written over the input of that place
+    is_view: bool = False  # the result lies in the input's memory
+    joins: bool = False  # a sum or a concatenation, which goes back to others in the end
+
+
 class Recomputed(Value):
     """A value that a cheap operation gives again.
 
     Args:
         like: The tensor that the operation gave, for its sizes and strides.
         room: Says what may stay at hand.
-        compute: Gives it again, bit for bit, of the inputs.
+        recipe: Gives it again.
         inputs: What the operation read; they stay alive as long as this.
-        joins: Whether it is a sum or a concatenation, which goes back to others in the end.
     """
 
-    def __init__(
-        self,
-        like: Tensor,
-        room: Room,
-        compute: Callable[[Sequence[Tensor]], Tensor],
-        inputs: Sequence[Value],
-        *,
-        joins: bool = False,
-    ) -> None:
+    def __init__(self, like: Tensor, room: Room, recipe: Recipe, inputs: Sequence[Value]) -> None:
         super().__init__(like, room)
-        self.compute = compute
+        self.recipe = recipe
         self.inputs = tuple(inputs)
-        self.joins = joins
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what was just produced is nobody else's: memory of its own, and not at hand for later."""
+        return self._at_hand is None and not self.recipe.is_view
 
     def _stays(self, use: Use) -> bool:
         if use is Use.CHAIN:  # without its sums at hand, a chain would be gone through anew for each of them
-            return self.joins or self.room.takes_long(self.nbytes)
+            return self.recipe.joins or self.room.takes_long(self.nbytes)
         return super()._stays(use)
 
     def _produce(self, use: Use) -> Tensor:
-        deeper = Use.CHAIN if self.joins or use is Use.CHAIN else Use.INPUT
-        tensor = self.compute([value.get(deeper) for value in self.inputs])
+        deeper = Use.CHAIN if self.recipe.joins or use is Use.CHAIN else Use.INPUT
+        tensor = self._compute([value.get(deeper) for value in self.inputs])
         if tensor.stride() != self.stride:  # the operation may prefer another order of dimensions
             ordered = torch.empty_strided(self.size, self.stride, dtype=tensor.dtype, device=tensor.device)
             tensor = ordered.copy_(tensor)
         return tensor
+
+    def _compute(self, inputs: list[Tensor]) -> Tensor:
+        """Write over an input that is of no use any more, if there is one: fresh memory costs time on a CPU."""
+        if self.recipe.over is not None:
+            for place, value in enumerate(self.inputs):
+                if isinstance(value, Recomputed) and value.is_free and (value.size, value.stride) == (self.size, self.stride):
+                    return self.recipe.over(inputs, place)
+        return self.recipe.compute(inputs)
 
 
 class Handle:

@@ -86,3 +86,4 @@ def test_gradients_wait_until_the_last_one_comes() -> None:
     total = box.take()
     assert total is not None
     assert total.tolist() == [7.0] * 4
+    assert box.take() is None  # it holds nothing any more
