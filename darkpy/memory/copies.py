@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-_STEP = 8 * 2**20  # bytes that one call copies on a CPU: of a file, so much is in memory at a time
+CHUNK = 8 * 2**20  # bytes that one call copies on a CPU: of a file, so much is in memory at a time
 
 
 Done = Callable[[int, int], None]  # first byte, and behind the last one, of what was copied
@@ -81,8 +81,8 @@ class ThreadCopies:
 def _scatter(source: Tensor, target: Sequence[Tensor], done: Done) -> None:
     offset = 0
     for part in target:
-        for start in range(0, part.numel(), _STEP):
-            piece = part[start : start + _STEP]
+        for start in range(0, part.numel(), CHUNK):
+            piece = part[start : start + CHUNK]
             piece.copy_(source[offset : offset + piece.numel()])
             offset += piece.numel()
             done(offset - piece.numel(), offset)
@@ -92,8 +92,8 @@ def _scatter(source: Tensor, target: Sequence[Tensor], done: Done) -> None:
 def _gather(source: Sequence[Tensor], target: Tensor, done: Done) -> None:
     offset = 0
     for part in source:
-        for start in range(0, part.numel(), _STEP):
-            piece = part[start : start + _STEP]
+        for start in range(0, part.numel(), CHUNK):
+            piece = part[start : start + CHUNK]
             target[offset : offset + piece.numel()].copy_(piece)
             offset += piece.numel()
             done(offset - piece.numel(), offset)

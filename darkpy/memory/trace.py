@@ -44,7 +44,13 @@ def prime_for(module: nn.Module) -> int:
 
 
 def record(
-    step: Step, module: nn.Module, *, resident: Iterable[Tensor], tier: int | None, tight: bool = False
+    step: Step,
+    module: nn.Module,
+    *,
+    resident: Iterable[Tensor],
+    tier: int | None,
+    tight: bool = False,
+    near: bool = False,
 ) -> Trace:
     """Return what a step needs.
 
@@ -54,10 +60,11 @@ def record(
         resident: Tensors that are there all the time, such as parameters, running statistics and momentum.
         tier: As of ``TieredMemory``; None is tier 0 without looking at what autograd keeps, as inference wants it.
         tight: As of ``TieredMemory``.
+        near: Whether host memory is near: as on a CPU.
     """
     batch, suffix = prime_for(module), Suffix(tight=tight)
     for _ in range(2 if tier in OFFLOADING else 1):  # the first step tells which tensors are the last
-        recorder = _Recorder(batch, resident)
+        recorder = _Recorder(batch, resident, near=near)
         with ExitStack() as stack:
             stack.enter_context(_named(module, recorder))
             stack.enter_context(recorder)
@@ -104,9 +111,8 @@ class _Memory:
 class _Away:
     """A tensor of which only the sizes are left: what it is for a store of ``SavedActivations``."""
 
-    is_near = False  # as on a GPU, behind a link
-
     def __init__(self, tensor: Tensor, memory: _Memory, recorder: "_Recorder") -> None:
+        self.is_near = recorder.near
         self.size, self.stride = tensor.size(), tensor.stride()
         self.dtype, self.device = tensor.dtype, tensor.device
         self.memory, self.recorder = memory, recorder
@@ -141,10 +147,12 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Args:
         batch: Images of the step.
         resident: Tensors that do not count.
+        near: Whether the store is near, as host memory is to a CPU; a GPU has it behind a link.
     """
 
-    def __init__(self, batch: int, resident: Iterable[Tensor]) -> None:
+    def __init__(self, batch: int, resident: Iterable[Tensor], *, near: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
+        self.near = near
         self.batch = batch
         self.now = -1  # index of the operation that runs
         self.module = ""

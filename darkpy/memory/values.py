@@ -200,7 +200,11 @@ class Recomputed(Value):
         """Write over an input that is of no use any more, if there is one: fresh memory costs time on a CPU."""
         if self.recipe.over is not None:
             for place, value in enumerate(self.inputs):
-                if isinstance(value, Recomputed) and value.is_free and (value.size, value.stride) == (self.size, self.stride):
+                if (
+                    isinstance(value, Recomputed)
+                    and value.is_free
+                    and (value.size, value.stride) == (self.size, self.stride)
+                ):
                     return self.recipe.over(inputs, place)
         return self.recipe.compute(inputs)
 

@@ -33,7 +33,9 @@ class Size:
         return f"{self.width}x{self.height}"
 
 
-def training_costs(blueprint: Blueprint, size: Size, *, batch: int, tiers: tuple[int, ...] = TIERS) -> Costs:
+def training_costs(
+    blueprint: Blueprint, size: Size, *, batch: int, tiers: tuple[int, ...] = TIERS, near: bool = False
+) -> Costs:
     """Return what training a network needs; takes seconds, and little memory.
 
     Args:
@@ -41,6 +43,7 @@ def training_costs(blueprint: Blueprint, size: Size, *, batch: int, tiers: tuple
         size: The pictures'.
         batch: Images an iteration.
         tiers: Which are wanted.
+        near: Whether the device is a CPU, to which host memory is near: there is a tight way only.
     """
     fake = FakeTensorMode()
     with fake:
@@ -55,9 +58,9 @@ def training_costs(blueprint: Blueprint, size: Size, *, batch: int, tiers: tuple
         step = _step(network, size, loss)
         recorded = {}
         for tier in tiers:
-            for tight in (False, True) if tier in OFFLOADING else (False,):
+            for tight in _ways(tier, near=near):
                 network.parking = parking_away() if tier >= RESTING and tight else None
-                recorded[tier, tight] = record(step, network, resident=resident, tier=tier, tight=tight)
+                recorded[tier, tight] = record(step, network, resident=resident, tier=tier, tight=tight, near=near)
         applied = record(_update(update, blueprint), network, resident=resident, tier=None)
     sizes = [_bytes(parameter) for parameter in network.parameters()]
     states = States(
@@ -69,6 +72,13 @@ def training_costs(blueprint: Blueprint, size: Size, *, batch: int, tiers: tuple
     ways = {key: Way(trace, states.momentum if key == (RESTING, True) else 0) for key, trace in recorded.items()}
     of_tiers = tuple(Tier(tier, tuple(way for (number, _), way in ways.items() if number == tier)) for tier in tiers)
     return Costs(states, of_tiers, applied, batch, max(sizes, default=0))
+
+
+def _ways(tier: int, *, near: bool) -> tuple[bool, ...]:
+    """Return for each way of a tier whether it is a tight one."""
+    if near and tier:
+        return (True,)
+    return (False, True) if tier in OFFLOADING else (False,)
 
 
 def inference_trace(blueprint: Blueprint, size: Size) -> tuple[int, Trace]:

@@ -5,20 +5,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from darkpy.blueprint import Blueprint
 from darkpy.errors import SetupError
+from darkpy.memory.copies import CHUNK
 from darkpy.memory.limits import limits
-from darkpy.memory.plan import Costs
+from darkpy.memory.tiers import OFFLOADING, RESTING
 from darkpy.report.memory_report import amount
 from darkpy.tasks._memory_child import STATUS
-from darkpy.tasks._memory_costs import TRUTHS, Size
+from darkpy.tasks._memory_costs import TRUTHS, Size, training_costs
 
-# Bytes beside tensors by which the process grows, fitted on yolov3-tiny at 416x416 with a mini-batch of 2.
-LIBRARIES = 69 * 10**6  # oneDNN's kernels, threads, code that is read at its first use
-HOOKS = 122 * 10**6  # what PyTorch imports when a step is watched, in tiers 1 and up
-COPIES = 2  # of its weights that a convolution makes for itself: oneDNN orders them anew
-MEASURABLE = (0, 1)
+# The one fitted number: bytes beside tensors by which a process grows (oneDNN's kernels, threads, code that is read at
+# its first use), fitted on yolov3-tiny at 416x416 with a mini-batch of 2.
+LIBRARIES = 32 * 10**6
+COPIES = 2  # of its weights that a convolution makes for itself: oneDNN orders them anew, once for each direction
 _MALLOC = {  # every tensor gives its memory back to the system at once
     "MALLOC_ARENA_MAX": "1",
     "MALLOC_MMAP_THRESHOLD_": "65536",
@@ -26,27 +28,31 @@ _MALLOC = {  # every tensor gives its memory back to the system at once
 }
 
 
-def measure_lines(blueprint: Blueprint, size: Size, costs: Costs, *, tier: int, mini_batch: int) -> Iterator[str]:
-    """Yield what a step took, beside what was predicted.
+def measure_lines(blueprint: Blueprint, size: Size, *, tier: int, mini_batch: int) -> Iterator[str]:
+    """Yield what a step took, beside what was predicted for a CPU.
 
     Raises:
         SetupError: If this system does not tell the memory of a process, the step does not fit into it, or it fails.
     """
-    predicted = predicted_peak(costs, tier, mini_batch)
-    _check(predicted, tier)
+    predicted = predicted_peak(blueprint, size, tier=tier, mini_batch=mini_batch)
+    _check(predicted)
     base, peak = measure(blueprint, size, tier=tier, mini_batch=mini_batch)
     difference = (predicted + base) / peak - 1
+    where = ", what is offloaded in a file" if tier in OFFLOADING else ""
     yield (
-        f"Measured on the CPU in tier {tier}, mini-batch {mini_batch}: a peak of {amount(peak)}, {amount(base)} of it "
-        f"before the network was there."
+        f"Measured on the CPU in tier {tier}, mini-batch {mini_batch}{where}: a peak of {amount(peak)}, {amount(base)} "
+        f"of it before the network was there."
     )
     yield f"Predicted: {amount(predicted + base)}, {100 * difference:+.1f} %."
 
 
-def predicted_peak(costs: Costs, tier: int, mini_batch: int) -> int:
+def predicted_peak(blueprint: Blueprint, size: Size, *, tier: int, mini_batch: int) -> int:
     """Return the bytes that a step takes on a CPU beside what the process has before it."""
-    trace = next(one.trace for one in costs.tiers if one.number == tier)
-    return costs.states.total + trace.peak(mini_batch, copies=COPIES) + LIBRARIES + (HOOKS if tier else 0)
+    costs = training_costs(blueprint, size, batch=mini_batch, tiers=(tier,), near=True)
+    way = costs.tiers[0].ways[0]
+    resting = costs.states.momentum if tier >= RESTING else 0
+    chunk = CHUNK if tier in OFFLOADING else 0  # of the file, while it is copied
+    return costs.states.total - resting + way.trace.peak(mini_batch, copies=COPIES) + chunk + LIBRARIES
 
 
 def measure(blueprint: Blueprint, size: Size, *, tier: int, mini_batch: int) -> tuple[int, int]:
@@ -55,9 +61,12 @@ def measure(blueprint: Blueprint, size: Size, *, tier: int, mini_batch: int) -> 
     Raises:
         SetupError: If the step fails.
     """
-    words = (blueprint.path, size.width, size.height, mini_batch, tier, TRUTHS)
-    command = [sys.executable, "-m", "darkpy.tasks._memory_child", *map(str, words)]
-    done = subprocess.run(command, env=os.environ | _MALLOC, capture_output=True, encoding="utf-8", errors="replace")
+    with TemporaryDirectory() as folder:
+        words = (blueprint.path, size.width, size.height, mini_batch, tier, TRUTHS, Path(folder) / "offloaded")
+        command = [sys.executable, "-m", "darkpy.tasks._memory_child", *map(str, words)]
+        done = subprocess.run(
+            command, env=os.environ | _MALLOC, capture_output=True, encoding="utf-8", errors="replace"
+        )
     if done.returncode:
         why = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         raise SetupError(f"-measure: the step failed: {why}. Raise subdivisions, or leave -measure out.")
@@ -65,11 +74,9 @@ def measure(blueprint: Blueprint, size: Size, *, tier: int, mini_batch: int) -> 
     return int(found["base"]), int(found["peak"])
 
 
-def _check(predicted: int, tier: int) -> None:
+def _check(predicted: int) -> None:
     if not STATUS.exists():
         raise SetupError("-measure: this system does not tell the memory of a process. Leave -measure out.")
-    if tier not in MEASURABLE:
-        raise SetupError(f"-measure: tier {tier} is measured on a GPU only. Add -tier 0 or -tier 1.")
     room = min((limit.left for limit in limits()), default=predicted)
     if predicted > room:
         raise SetupError(

@@ -86,7 +86,7 @@ def memory(
         write_plot(plot, draw_memory(costs, costs.tiers[chosen], mini_batch, title=f"{net.name} at {size}"))
         say(f"{plot}: bytes by layer, and the timeline of a step in tier {chosen}.")
     if measure:
-        print("\n".join(measure_lines(blueprint, size, costs, tier=chosen, mini_batch=mini_batch)))
+        print("\n".join(measure_lines(blueprint, size, tier=chosen, mini_batch=mini_batch)))
     return 0
 
 
