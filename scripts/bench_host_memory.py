@@ -3,10 +3,10 @@
 Two questions, of yolov3-tiny at 416 unless told otherwise; each answer comes from a fresh process with one thread whose
 malloc gives large blocks back at once, so that what the system counts is what is in use.
 
-1. Peak of resident memory beside the process's constant, and processor time (user and system, of the whole process's
-   threads) of the steps, at one mini-batch: medians of interleaved rounds. Goals: 0.56 of tier 0's memory, 1.35 of its
-   time. The constant is what the process has before the network is built: Python, PyTorch, OpenCV, darkpy, and what
-   one step of a network of one convolution and one head, in the same tier, leaves behind.
+1. Peak of resident memory beside the process's constant, and processor time (user and system, of all threads) of the
+   steps, at one mini-batch: medians of interleaved rounds, and of the rounds' ratios. Goals: 0.56 of tier 0's memory,
+   1.35 of its time. The constant is what the process has before the network is built: Python, PyTorch, OpenCV, darkpy,
+   and what one step of a network of one convolution and one head, in the same tier, leaves behind.
 2. The largest mini-batch that runs where the process may have 4 GiB of data (RLIMIT_DATA: what is mapped from a file
    does not count). Goal: twice that of tier 0.
 
@@ -21,7 +21,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -84,10 +83,10 @@ def child(step: Step, folder: Path) -> None:
         file=folder / "offload.bin",
         steps=STEPS,
     )
-    print(json.dumps({"constant": constant, "above": status("VmHWM") - constant, "seconds": seconds}))
+    print(json.dumps({"constant": constant, "above": status("VmHWM") - constant, **seconds}))
 
 
-def train(cfg: Path, *, tier: int, mini_batch: int, size: int, file: Path, steps: int) -> float:
+def train(cfg: Path, *, tier: int, mini_batch: int, size: int, file: Path, steps: int) -> dict[str, float]:
     """Run steps with their weight updates, and return their seconds of processor time."""
     import torch
 
@@ -104,7 +103,7 @@ def train(cfg: Path, *, tier: int, mini_batch: int, size: int, file: Path, steps
     network.parking = memory.parking
     update = DarknetUpdate(network, rest=memory.rest)
     generator = torch.Generator().manual_seed(1)
-    begun = time.process_time()
+    begun = resource.getrusage(resource.RUSAGE_SELF)
     for number in range(steps):
         images = torch.rand(mini_batch, 3, size, size, generator=generator).to(memory_format=torch.channels_last)
         truths = torch.rand(mini_batch, TRUTHS, 5, generator=generator) * torch.tensor([1, 1, 0.4, 0.4, 0])
@@ -112,10 +111,11 @@ def train(cfg: Path, *, tier: int, mini_batch: int, size: int, file: Path, steps
         with memory.step():
             network.losses(images, truths)
         update.step(rate=1e-4, images=mini_batch, iteration=number + 1)
-    seconds = time.process_time() - begun
+    ended = resource.getrusage(resource.RUSAGE_SELF)
     update.close()
     memory.close()
-    return seconds
+    user, system = ended.ru_utime - begun.ru_utime, ended.ru_stime - begun.ru_stime
+    return {"user": user, "system": system, "seconds": user + system}
 
 
 def status(key: str) -> int:
@@ -162,17 +162,17 @@ def compare(cfg: Path, size: int, mini_batch: int, rounds: int) -> bool:
             assert figures is not None
             found[tier].append(figures)
     print(f"{cfg.name} at {size}, mini-batch {mini_batch}, {STEPS} steps, medians of {rounds}:")
-    medians = {
-        tier: {key: statistics.median(one[key] for one in found[tier]) for key in ("constant", "above", "seconds")}
-        for tier in TIERS
-    }
-    for tier, one in medians.items():
+    for tier, figures in found.items():
+        one = {key: statistics.median(each[key] for each in figures) for key in figures[0]}
         print(
             f"  tier {tier}: {one['above'] / 1e6:.1f} MB above a constant of {one['constant'] / 1e6:.1f} MB, "
-            f"{one['seconds']:.2f} s of processor time"
+            f"{one['seconds']:.2f} s of processor time ({one['system']:.2f} of them the system's)"
         )
     print("  (constant: resident after imports and one step of a network of one convolution and a head, in that tier)")
-    memory, seconds = (medians[3][key] / medians[0][key] for key in ("above", "seconds"))
+    memory, seconds = (
+        statistics.median(ours[key] / plain[key] for ours, plain in zip(found[3], found[0], strict=True))
+        for key in ("above", "seconds")
+    )
     print(f"  memory: {memory:.3f} of tier 0 (goal {MEMORY_GOAL}), time: {seconds:.3f} (goal {TIME_GOAL})")
     return memory <= MEMORY_GOAL and seconds <= TIME_GOAL
 

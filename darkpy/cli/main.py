@@ -14,6 +14,7 @@ from darkpy.cli._darknet import DarknetGroup, darknet_settings
 from darkpy.cli.cfg import cfg
 from darkpy.cli.data import data
 from darkpy.cli.detector import detector
+from darkpy.cli.help import show as help_page
 from darkpy.errors import DarkpyError, SetupError
 
 _LIBRARY = re.compile(r"(lib[\w.+-]+\.so[.\d]*): cannot open shared object file")
@@ -40,7 +41,7 @@ def darkpy() -> None:
     """
 
 
-for command in (detector, cfg, data):
+for command in (detector, cfg, data, help_page):
     darkpy.add_command(command)
 
 
