@@ -110,8 +110,8 @@ print(json.dumps({"status": status, "slow": slow, "seconds": time.process_time()
 
 @pytest.mark.parametrize(
     "line",
-    ["", "--help", "help memory", "detector --help", "detector train --help", "detector test --help", "detector map --help",
-     "detector calc_anchors --help", "detector train a.data a.cfg", "detector train -mAP"],
+    ["", "--help", "help memory", "detector --help", "detector train --help", "detector test --help",
+     "detector map --help", "detector calc_anchors --help", "detector train a.data a.cfg", "detector train -mAP"],
 )  # fmt: skip
 def test_what_needs_no_torch_imports_none_and_is_quick(line: str, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -4,7 +4,6 @@ import csv
 import io
 import re
 import shutil
-import signal
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stopping import run
 from training_project import Project, losses, seen
 
 from darkpy.report.rows import Rows
@@ -22,30 +22,11 @@ from darkpy.tasks._interrupt import StopRequest
 EVERYTHING = "mosaic=1\nhue=.1\nsaturation=1.5\nexposure=1.5\nburn_in=3"
 
 
-class StopAt(StopRequest):
-    """Asks to stop after an iteration of this process."""
-
-    iterations = 0
-
-    def __call__(self) -> bool:
-        self.turns = getattr(self, "turns", 0) + 1
-        if self.turns == self.iterations:
-            self.signal = signal.SIGINT
-        return super().__call__()
-
-
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)
     torch.set_num_threads(1)
     return Project(tmp_path)
-
-
-def run(project: Project, weights: Path | None = None, *, stop_after: int = 0, **options: object) -> int:
-    """Train in this process, and stop after so many of its iterations; 0: never."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "StopRequest", type("Stop", (StopAt,), {"iterations": stop_after}))
-        return project.train(weights, **options)
 
 
 def last(project: Project) -> Path:
