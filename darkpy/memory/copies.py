@@ -66,11 +66,11 @@ class ThreadCopies:
 
     def out(self, source: Tensor, target: Sequence[Tensor], done: Done) -> Ticket:
         """As in ``Copies``."""
-        return _Future(self._pool.submit(_scatter, source, target, done))
+        return _Future(self._pool.submit(_scatter, [source], target, done))
 
     def back(self, source: Sequence[Tensor], target: Tensor, done: Done) -> Ticket:
         """As in ``Copies``."""
-        return _Future(self._pool.submit(_gather, source, target, done))
+        return _Future(self._pool.submit(_gather, source, [target], done))
 
     def close(self) -> None:
         """End the thread, after the copies that it still has."""
@@ -78,7 +78,8 @@ class ThreadCopies:
 
 
 @torch.no_grad()
-def _scatter(source: Tensor, target: Sequence[Tensor], done: Done) -> None:
+def _scatter(held: list[Tensor], target: Sequence[Tensor], done: Done) -> None:
+    source = held.pop()  # let go before the ticket tells, while the pool still holds its arguments
     offset = 0
     for part in target:
         for start in range(0, part.numel(), CHUNK):
@@ -89,7 +90,8 @@ def _scatter(source: Tensor, target: Sequence[Tensor], done: Done) -> None:
 
 
 @torch.no_grad()
-def _gather(source: Sequence[Tensor], target: Tensor, done: Done) -> None:
+def _gather(source: Sequence[Tensor], held: list[Tensor], done: Done) -> None:
+    target = held.pop()
     offset = 0
     for part in source:
         for start in range(0, part.numel(), CHUNK):

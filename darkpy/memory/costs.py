@@ -67,6 +67,7 @@ class Trace:
     lifetimes: tuple[Lifetime, ...]  # of what is in no trip
     trips: tuple[Trip, ...] = ()  # in the order of storing
     tight: bool = False  # as of ``Offload``
+    first: "Trace | None" = None  # the first step, if it goes otherwise: it does not know what comes last
 
     @property
     def forward(self) -> int:
@@ -98,8 +99,9 @@ class Trace:
         return [live + copies * one.weights for live, one in zip(taken, self.operations, strict=False)]
 
     def peak(self, mini_batch: int, *, copies: int = 0) -> int:
-        """Return the largest of ``live``."""
-        return max(self.live(mini_batch, copies=copies), default=0)
+        """Return the largest of ``live``, of the first step and of later ones."""
+        first = 0 if self.first is None else self.first.peak(mini_batch, copies=copies)
+        return max([first, *self.live(mini_batch, copies=copies)])
 
     def waiting(self, mini_batch: int) -> int:
         """Return the index of the first trip whose tensor is still on the device when backward begins."""
@@ -136,7 +138,7 @@ class Trace:
             yield one.size, one.born, last
             for number, load in enumerate(trip.loads):
                 born = load.born if place >= waiting else since.get((place, number), load.born)
-                yield load.size, max(born, min(last + 1, load.born)), load.died
+                yield load.size, max(born, min(until[place] + 1, load.born)), load.died
 
     def _written(self, mini_batch: int) -> list[int]:
         """Return for each trip the operation before which its tensor leaves the window of what is to be written."""

@@ -105,6 +105,7 @@ class SavedActivations:
 
     def _unpack(self, saved: Saved) -> Tensor:
         self._known.clear()  # backward has begun: what nobody saved may go
+        self._room.is_settled = self._suffix is not None and self._suffix.has_kept
         return saved.get()
 
     def _find(self, tensor: Tensor) -> Value | None:

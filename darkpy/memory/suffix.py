@@ -21,6 +21,7 @@ class Suffix:
         self._now: list[int] = []
         self._first = 0  # index from which on tensors are kept
         self._is_alike = False  # so far, to the step before
+        self.has_kept = False  # any tensor of this step
 
     def begin(self) -> None:
         """Begin a step."""
@@ -31,6 +32,7 @@ class Suffix:
             self._first -= 1
             left -= self._before[self._first]
         self._is_alike = True
+        self.has_kept = False
 
     def forget(self) -> None:
         """Take note that the step did not come to its end."""
@@ -41,4 +43,6 @@ class Suffix:
         place = len(self._now)
         self._now.append(nbytes)
         self._is_alike = self._is_alike and place < len(self._before) and self._before[place] == nbytes
-        return self._is_alike and place >= self._first
+        is_kept = self._is_alike and place >= self._first
+        self.has_kept = self.has_kept or is_kept
+        return is_kept

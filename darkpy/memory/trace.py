@@ -63,7 +63,8 @@ def record(
         near: Whether host memory is near: as on a CPU.
     """
     batch, suffix = prime_for(module), Suffix(tight=tight)
-    for _ in range(2 if tier in OFFLOADING else 1):  # the first step tells which tensors are the last
+    first: Trace | None = None
+    for is_last in (False, True) if tier in OFFLOADING else (True,):  # the first step tells which tensors are the last
         recorder = _Recorder(batch, resident, near=near)
         with ExitStack() as stack:
             stack.enter_context(_named(module, recorder))
@@ -73,7 +74,9 @@ def record(
             elif tier is not None:
                 stack.enter_context(_saving(recorder, tier, tight=tight, suffix=suffix))
             step(batch)
-    return recorder.trace(tight=tight)
+        trace = recorder.trace(tight=tight, first=first)
+        first = None if is_last else trace
+    return trace
 
 
 def _saving(recorder: "_Recorder", tier: int, *, tight: bool, suffix: Suffix) -> SavedActivations:
@@ -202,7 +205,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.away.append(away)
         return away
 
-    def trace(self, *, tight: bool = False) -> Trace:
+    def trace(self, *, tight: bool = False, first: Trace | None = None) -> Trace:
         """Return what was recorded."""
         end = max(self.now, 0)
         trips = tuple(
@@ -216,7 +219,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         )
         travelled = {id(memory) for one in self.away for memory in (one.memory, *(load for load, _ in one.loads))}
         stayed = tuple(memory.lifetime(end) for memory in self.memories if id(memory) not in travelled)
-        return Trace(tuple(self.operations), stayed, trips, tight)
+        return Trace(tuple(self.operations), stayed, trips, tight, first)
 
     def _gone(self, address: int, memory: _Memory) -> None:
         memory.died = self.now

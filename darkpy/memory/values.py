@@ -64,6 +64,7 @@ class Room:
 
     def __init__(self, *, tight: bool) -> None:
         self.tight = tight
+        self.is_settled = False  # whether the end of the step was kept, so that there is more room behind it
         self.largest = 0  # bytes, of what was stored in this step
         self.held = 0  # bytes of what is at hand for later
 
@@ -73,7 +74,7 @@ class Room:
 
     def takes_long(self, nbytes: int) -> bool:
         """Return whether a tensor of so many bytes may stay until its turn, which comes much later."""
-        return self.held + nbytes <= self.largest
+        return self.held + nbytes <= (self.largest if self.is_settled else self.largest // 2)
 
 
 class Value(ABC):

@@ -24,7 +24,9 @@ def test_a_step_of_other_sizes_keeps_nothing_from_there_on() -> None:
     suffix = Suffix(tight=True)
     step(suffix, SIZES)
     assert not any(step(suffix, [2 * size for size in SIZES]))
+    assert not suffix.has_kept
     assert any(step(suffix, [2 * size for size in SIZES]))
+    assert suffix.has_kept
     assert step(suffix, [*(2 * size for size in SIZES[:-1]), 1])[-1] is False
 
 

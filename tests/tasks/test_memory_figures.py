@@ -49,7 +49,7 @@ def test_the_end_of_a_step_is_kept_where_the_peak_leaves_room(spp: Costs) -> Non
         fast, tight = (way.trace for way in tier.ways)
         assert tight.saved.image < 2 * 22.2e6 < fast.saved.image < 3 * 22.2e6  # of the largest tensor
         assert fast.offloaded.image < tight.offloaded.image
-        assert tight.peak(32) < 32 * 70e6 + 10e6
+        assert tight.peak(32) < 32 * 71e6
 
 
 def test_flops_are_those_that_torch_counts(spp: Costs) -> None:

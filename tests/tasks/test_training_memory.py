@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from small_memory import use_small_memory
 from training_project import Project
 
 from darkpy.errors import CfgError, MemoryPlanError
+from darkpy.memory.arena import BLOCK
 
 NET = "mosaic=1\nhue=.1\nburn_in=2"
 LAYERS = "random=1"
@@ -14,6 +16,7 @@ LAYERS = "random=1"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)
+    use_small_memory(monkeypatch, block_bytes=BLOCK)
     return Project(tmp_path)
 
 
