@@ -1,8 +1,9 @@
 """How far is the predicted peak of a step on the CPU from the measured one?
 
-Five networks, two mini-batches each, in every tier; a step runs in a process of its own, and what the process has before
-the network is there is left out on both sides. One number is fitted: on yolov3-tiny at 416 with a mini-batch of 2, tier 0.
-The baseline is the measured peak: 2 % of it at most, counted with what the process has before.
+Five networks, two mini-batches each, in every tier; a step runs in a process of its own, and what the process has
+before the network is there is left out on both sides of the first two columns. One number is fitted: on yolov3-tiny at
+416 with a mini-batch of 2, tier 0. The baseline is the measured peak: 2 % of it at most, counted with what the process
+has before.
 
     python scripts/bench_prediction.py [--tier 0]
 """
@@ -42,8 +43,8 @@ def main(tier: tuple[int, ...]) -> None:
                 off, alone = (predicted + base) / peak - 1, predicted / (peak - base) - 1
                 worst = max(worst, abs(off))
                 print(
-                    f"{name:<16} {mini_batch:>10} {number:>5} {(peak - base) / 1e6:>7.1f} MB {predicted / 1e6:>7.1f} MB "
-                    f"{off:>12.1%} {alone:>12.1%}",
+                    f"{name:<16} {mini_batch:>10} {number:>5} "
+                    f"{(peak - base) / 1e6:>7.1f} MB {predicted / 1e6:>7.1f} MB {off:>12.1%} {alone:>12.1%}",
                     flush=True,
                 )
     print(f"at most {worst:.1%} of the peak; the bound is {BOUND:.0%}")

@@ -19,6 +19,7 @@ from torch.utils.flop_counter import flop_registry
 
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip
 from darkpy.memory.parking import Parking
+from darkpy.memory.resting import Rest
 from darkpy.memory.saving import SavedActivations
 from darkpy.memory.suffix import Suffix
 from darkpy.memory.tiers import OFFLOADING
@@ -128,20 +129,30 @@ class _Away:
         return tensor
 
 
-class _ParkedAway:
-    """A gradient of which only the sizes are left."""
+class _SizesOnly:
+    """A tensor that is parked, or rests: only its sizes are left while it is away."""
 
-    def __init__(self, gradient: Tensor) -> None:
-        self._like = torch.empty_like(gradient, device="meta")
-        self._device = gradient.device
+    def __init__(self, tensor: Tensor) -> None:
+        self._like = torch.empty_like(tensor, device="meta")
+        self._device = tensor.device
 
     def take(self) -> Tensor:
         return torch.empty_like(self._like, device=self._device)
 
+    load = take
+
+    def store(self, tensor: Tensor) -> None:
+        pass
+
+
+def rest_away(like: Tensor) -> Rest:
+    """Return where a tensor rests in a step that is recorded."""
+    return _SizesOnly(like)
+
 
 def parking_away() -> Parking:
     """Return what parks gradients in a step that is recorded: they are gone until they are taken."""
-    return Parking(_ParkedAway)
+    return Parking(_SizesOnly)
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]

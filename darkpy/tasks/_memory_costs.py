@@ -15,7 +15,7 @@ from darkpy.layers.dropout import Dropout
 from darkpy.memory.costs import Linear, Trace
 from darkpy.memory.plan import Costs, States, Tier, Way
 from darkpy.memory.tiers import OFFLOADING, RESTING, TIERS
-from darkpy.memory.trace import Step, measured_peak, parking_away, record
+from darkpy.memory.trace import Step, measured_peak, parking_away, record, rest_away
 from darkpy.network import Network, backward
 
 TRUTHS = 32  # objects in a picture for which the loss is measured
@@ -52,15 +52,17 @@ def training_costs(
         shapes = _head_shapes(network, size)
     loss = _loss_bytes(network, shapes, size)
     with fake:
-        update = DarknetUpdate(network)
-        momentum = list(update.state().values())
-        resident = [*network.parameters(), *network.buffers(), *momentum]
         step = _step(network, size, loss)
         recorded = {}
         for tier in tiers:
             for tight in _ways(tier, near=near):
-                network.parking = parking_away() if tier >= RESTING and tight else None
+                rests = tier >= RESTING and tight
+                network.parking = parking_away() if rests else None
+                update = DarknetUpdate(network, rest=rest_away if rests else None)
+                resident = _resident(network, None if rests else update)
                 recorded[tier, tight] = record(step, network, resident=resident, tier=tier, tight=tight, near=near)
+        update = DarknetUpdate(network)
+        momentum, resident = update.state().values(), _resident(network, update)
         applied = record(_update(update, blueprint), network, resident=resident, tier=None)
     sizes = [_bytes(parameter) for parameter in network.parameters()]
     states = States(
@@ -72,6 +74,11 @@ def training_costs(
     ways = {key: Way(trace, states.momentum if key == (RESTING, True) else 0) for key, trace in recorded.items()}
     of_tiers = tuple(Tier(tier, tuple(way for (number, _), way in ways.items() if number == tier)) for tier in tiers)
     return Costs(states, of_tiers, applied, batch, max(sizes, default=0))
+
+
+def _resident(network: Network, update: DarknetUpdate | None) -> list[Tensor]:
+    """Return what is on the device all the time."""
+    return [*network.parameters(), *network.buffers(), *(() if update is None else update.state().values())]
 
 
 def _ways(tier: int, *, near: bool) -> tuple[bool, ...]:
