@@ -79,6 +79,22 @@ class IterationTrained:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryUsed:
+    """What a run takes, in bytes."""
+
+    iteration: int  # after which it was read
+    width: int
+    height: int
+    tier: int
+    weights: int
+    momentum: int  # that is on the device
+    device_peak: int | None  # None where nobody tells
+    of_process: bool  # whether the peak is the whole process's: on a CPU
+    arena: int  # of host memory that was in use at once
+    blocks: int  # of host memory
+
+
+@dataclass(frozen=True, slots=True)
 class MapMeasured:
     """mAP on the valid list."""
 
@@ -111,6 +127,7 @@ Event = (
     | HeadTrained
     | BoxesCounted
     | IterationTrained
+    | MemoryUsed
     | MapMeasured
     | WeightsSaved
     | TrainingEnded

@@ -37,7 +37,6 @@ _SILENT = [
     "contrastive_jit_flip",
     "contrastive_color",
     "seq_scales",
-    "workspace_size_limit_MB",
     "inputs",
     "max_epochs",
     "seen",
@@ -110,7 +109,8 @@ class NetSpec:
     badlabels_rejection_percentage: float
     num_sigmas_reject_badlabels: float
     sequential_subdivisions: int
-    optimized_memory: int  # the memory tier
+    optimized_memory: int | None  # the memory tier; None: the lowest that fits
+    workspace_size_limit_MB: int | None  # of cuDNN's scratch; None: what darknet takes
     offload_file: str  # takes the place of RAM at tiers 2 and 3; empty: RAM
 
     @property
@@ -195,7 +195,12 @@ class NetSpec:
             sequential_subdivisions=min(
                 options.integer("sequential_subdivisions", subdivisions, at_least=1), subdivisions
             ),
-            optimized_memory=options.integer("optimized_memory", 0, at_least=0, at_most=_HIGHEST_TIER),
+            optimized_memory=_tier(options),
+            workspace_size_limit_MB=(
+                options.integer("workspace_size_limit_MB", 0, at_least=0)
+                if options.has("workspace_size_limit_MB")
+                else None
+            ),
             offload_file=options.text("offload_file", ""),
         )
         _check_input(spec, options)
@@ -217,6 +222,13 @@ def _steps(options: Options, policy: str) -> tuple[tuple[int, ...], tuple[float,
         if len(scales) < len(steps):
             options.fail("scales", f"{len(steps)} steps but {len(scales)} scales. Give one scale for each step.")
     return steps, scales[: len(steps)]
+
+
+def _tier(options: Options) -> int | None:
+    """Return ``optimized_memory``; None for ``auto``."""
+    if options.text("optimized_memory", "0").strip().lower() == "auto":
+        return None
+    return options.integer("optimized_memory", 0, at_least=0, at_most=_HIGHEST_TIER)
 
 
 def _check_input(spec: NetSpec, options: Options) -> None:

@@ -14,12 +14,10 @@ from darkpy.memory.copies import CHUNK
 from darkpy.memory.limits import limits
 from darkpy.memory.tiers import OFFLOADING, RESTING
 from darkpy.report.memory_report import amount
+from darkpy.tasks._memory_budget import LIBRARIES
 from darkpy.tasks._memory_child import STATUS
 from darkpy.tasks._memory_costs import TRUTHS, Size, training_costs
 
-# The one fitted number: bytes beside tensors by which a process grows (oneDNN's kernels, threads, code that is read at
-# its first use), fitted on yolov3-tiny at 416x416 with a mini-batch of 2.
-LIBRARIES = 32 * 10**6
 COPIES = 2  # of its weights that a convolution makes for itself: oneDNN orders them anew, once for each direction
 _MALLOC = {  # every tensor gives its memory back to the system at once
     "MALLOC_ARENA_MAX": "1",

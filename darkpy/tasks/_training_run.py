@@ -13,22 +13,23 @@ from darkpy.events import Event, Sink
 from darkpy.network import Network
 from darkpy.report.chart import Chart
 from darkpy.report.console import Console
+from darkpy.report.memory_rows import MemoryRows, print_memory
 from darkpy.report.rows import Rows, begin_rows
 from darkpy.state import RunState
 from darkpy.structures import MiniBatch
 from darkpy.tasks._backup import Saver
 from darkpy.tasks._best import BestFile
 from darkpy.tasks._interrupt import StopRequest, stop_on_signals
+from darkpy.tasks._memory_teller import MemoryTeller
 from darkpy.tasks._network import say
 from darkpy.tasks._resume import Start, chosen_seed, fingerprint, read_start, run_figures
 from darkpy.tasks._training_data import Lists, ProblemSink, augmentation, measure_and_print, requests
-from darkpy.tasks._training_memory import training_memory
+from darkpy.tasks._training_memory import out_of_memory, rehearse, training_memory
 from darkpy.tasks._training_setup import (
     choose_checkpoints,
     choose_maps,
     choose_sizes,
     is_out_of_memory,
-    out_of_memory,
     print_settings,
 )
 
@@ -111,7 +112,8 @@ class TrainingRun:
         self.problems = ProblemSink()
         self.chart = Chart(name, max_loss=net.max_chart_loss)
         self.rows = Rows(folder / f"{name}.csv")
-        self.sinks: tuple[Sink, ...] = (Console(), self.chart, self.rows)
+        of_memory = MemoryRows(folder / f"{name}_memory.csv")
+        self.sinks: tuple[Sink, ...] = (Console(), print_memory, of_memory, self.chart, self.rows)
         self.sizes = choose_sizes(network, seed=seed)
         self.maps = choose_maps(net, epochs=wishes.map_epochs, every=wishes.map_every, pictures=len(lists.train))
         checkpoints = choose_checkpoints(datafile, net, save_every=wishes.save_every)
@@ -124,7 +126,9 @@ class TrainingRun:
             state=self._state,
             emit=self._emit,
         )
-        self.memory = training_memory(net, next(network.parameters()).device)
+        self.device = next(network.parameters()).device
+        self.memory = training_memory(network.blueprint, self.sizes.largest, self.device)
+        self.tell_memory = MemoryTeller(network, self.memory, self.device, self._emit)
         network.parking = self.memory.parking
         self.trainer = Trainer(
             network,
@@ -144,7 +148,24 @@ class TrainingRun:
             around_step=self.memory.step,
             rest=self.memory.rest,
         )
+        self._rehearse()
         self._take_over(start)
+
+    def _rehearse(self) -> None:
+        """Meet memory that is short now; a CPU's is not so easily short that the time would be worth it."""
+        if self.device.type == "cpu":
+            return
+        try:
+            rehearse(self.network, self.trainer.update, self.memory, self.sizes.largest)
+        except (RuntimeError, MemoryError) as error:
+            self.memory.close()
+            raise self._short(error, self.sizes.largest) from error
+
+    def _short(self, error: Exception, size: tuple[int, int]) -> Exception:
+        """Return the error to raise."""
+        if not is_out_of_memory(error):
+            return error
+        return out_of_memory(self.network.blueprint, size, error, tier=self.memory.tier, device=self.device)
 
     def train(self) -> int:
         """Train to the end, or to a signal; return the exit status.
@@ -166,7 +187,7 @@ class TrainingRun:
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            raise out_of_memory(self.network, self.sizes.largest) from error
+            raise self._short(error, self.tell_memory.size) from error
         if not self.trainer.update.has_finite_weights():
             raise TrainingError(
                 f"iteration {self.trainer.iteration}: the weights are no finite numbers, and not saved. "
@@ -232,6 +253,7 @@ class TrainingRun:
     def _emit(self, event: Event) -> None:
         for sink in self.sinks:
             sink(event)
+        self.tell_memory(event)
 
     def _save(self, suffix: str) -> None:
         if suffix == "best":

@@ -9,7 +9,7 @@ from darkpy.blueprint import check_size
 from darkpy.cfg.datafile import DataFile
 from darkpy.cfg.net import NetSpec
 from darkpy.engine.schedule import CheckpointSchedule, MapSchedule, SizeSchedule
-from darkpy.errors import CfgError, TrainingError
+from darkpy.errors import CfgError
 from darkpy.network import Network
 from darkpy.tasks._network import say
 
@@ -115,12 +115,3 @@ def is_out_of_memory(error: Exception) -> bool:
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return "can't allocate memory" in str(error) or "not enough memory" in str(error)
-
-
-def out_of_memory(network: Network, size: tuple[int, int]) -> TrainingError:
-    """Return what to tell when memory is short at a network size of width, height pixels."""
-    net = network.net
-    return TrainingError(
-        f"{network.blueprint.path}: out of memory at {size[0]}x{size[1]} with a mini-batch of {net.mini_batch} images "
-        f"(batch={net.batch} / subdivisions={net.subdivisions}). Raise subdivisions, or lower width and height."
-    )

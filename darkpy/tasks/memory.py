@@ -63,7 +63,7 @@ def memory(
     if batch == 1 and not infer:
         say(f"{net}: batch=1 is for detection: the plan is for batch={_USUAL_BATCH} subdivisions={_USUAL_BATCH}.")
         batch = _USUAL_BATCH
-    chosen = _tier(blueprint, net) if tier is None else tier
+    chosen = (blueprint.net.optimized_memory or 0) if tier is None else tier
     subject = Subject(
         cfg=str(net),
         size=str(size),
@@ -109,11 +109,6 @@ def _check_size(blueprint: Blueprint, size: Size, net: Path) -> None:
     except CfgError as misfit:
         what = str(misfit).split(" This is at ")[0]
         raise CfgError(f"{net}: the layers do not fit together at {size}: {what}") from None
-
-
-def _tier(blueprint: Blueprint, net: Path) -> int:
-    """Return ``optimized_memory`` of a cfg, 0 if it says nothing or ``auto``."""
-    return min(max(getattr(blueprint.net, "optimized_memory", 0) or 0, 0), 3)
 
 
 def _ram() -> int:

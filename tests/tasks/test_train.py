@@ -17,7 +17,7 @@ from darkpy.cfg.options import Options
 from darkpy.cfg.text import parse_sections
 from darkpy.data.evaluation import evaluation_batches
 from darkpy.data.index import read_image_list
-from darkpy.errors import CfgError, DataError, TrainingError, WeightsError
+from darkpy.errors import CfgError, DataError, MemoryPlanError, WeightsError
 from darkpy.network import Network
 from darkpy.structures import Detections
 from darkpy.tasks import train as task
@@ -50,6 +50,7 @@ def test_a_run_prints_saves_and_draws(project: Project, capsys: pytest.CaptureFi
         "net_best.map",
         "net_best.weights",
         "net_final.weights",
+        "net_memory.csv",
     ]
     assert seen(project.folder / "backup/net_final.weights") == 32
     assert (project.folder / "chart.png").read_bytes() == (project.folder / "chart_net.png").read_bytes()
@@ -312,8 +313,11 @@ def test_out_of_memory_says_what_to_lower(project: Project, monkeypatch: pytest.
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
 
     monkeypatch.setattr("darkpy.network.Network.losses", fail)
-    match = r"out of memory at 64x64 with a mini-batch of 4 images \(batch=8 / subdivisions=2\). Raise subdivisions"
-    with pytest.raises(TrainingError, match=match):
+    match = (
+        r"out of memory at 64x64 with a mini-batch of 4 images \(batch=8 / subdivisions=2, optimized_memory=0\): "
+        r"0\.0 MB more were wanted\. A step needs \d+\.\d MB, there are "
+    )
+    with pytest.raises(MemoryPlanError, match=match):
         project.train()
 
 

@@ -1,0 +1,108 @@
+"""What a device and its host have for a training, and which tier fits into that."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from darkpy.blueprint import Blueprint
+from darkpy.memory.limits import limits
+from darkpy.memory.plan import WORKSPACE, Budget, Costs, Tier, Way, least_subdivisions
+from darkpy.tasks._memory_costs import Size, training_costs
+
+_MUCH = 1 << 62  # bytes, where nothing tells
+# The one fitted number: bytes beside tensors by which a process grows (oneDNN's kernels, threads, code that is read at
+# its first use), fitted on yolov3-tiny at 416x416 with a mini-batch of 2.
+LIBRARIES = 32 * 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Costs of a network on a device, and what there is."""
+
+    costs: Costs
+    budget: Budget  # all that the network may have, weights included
+    mini_batch: int
+    is_cpu: bool
+    has_file: bool  # offload_file: only with it offloading frees memory of a CPU
+
+    def needs(self, way: Way, mini_batch: int) -> int:
+        """Return the bytes on the device; on a CPU those in memory."""
+        if not self.is_cpu:
+            return self.costs.device(way, mini_batch)
+        away = 0 if self.has_file else way.pinned(mini_batch)
+        return self.costs.device(way, mini_batch) - WORKSPACE + LIBRARIES + away
+
+    def fitting(self, tier: Tier, mini_batch: int) -> Way | None:
+        """Return the fastest way of a tier that fits; None if none does."""
+        for way in tier.ways:
+            has_host = self.is_cpu or way.pinned(mini_batch) <= self.budget.pinned
+            if has_host and self.needs(way, mini_batch) <= self.budget.device:
+                return way
+        return None
+
+    def lowest(self) -> tuple[Tier, Way] | None:
+        """Return the lowest tier that fits, and its way; None if none does."""
+        for tier in self.costs.tiers:
+            way = self.fitting(tier, self.mini_batch)
+            if way is not None:
+                return tier, way
+        return None
+
+    def way_of(self, number: int) -> Way:
+        """Return the fastest way of a tier that fits, or its tightest."""
+        tier = self.tier(number)
+        return self.fitting(tier, self.mini_batch) or tier.ways[-1]
+
+    def tier(self, number: int) -> Tier:
+        """Return a tier by its number."""
+        return next(tier for tier in self.costs.tiers if tier.number == number)
+
+    def remedies(self, number: int) -> Iterator[str]:
+        """Yield settings of [net] that fit instead: the least subdivisions in this tier, and the lowest tier."""
+        batch = self.costs.batch
+        fitting = [one for one in range(1, self.mini_batch) if self.fitting(self.tier(number), one) is not None]
+        subdivisions = least_subdivisions(batch, max(fitting, default=0))
+        if subdivisions is not None:
+            yield f"subdivisions={subdivisions}"
+        lowest = self.lowest()
+        if lowest is not None and lowest[0].number > number:
+            yield f"optimized_memory={lowest[0].number}"
+
+
+def make_plan(
+    blueprint: Blueprint, size: tuple[int, int], device: torch.device, *, budget: Budget | None = None
+) -> Plan:
+    """Return the plan of a training; takes seconds.
+
+    Args:
+        blueprint: The network.
+        size: The largest of the run: width, height in pixels.
+        device: Where the network is, with its weights.
+        budget: What there is; None asks the device and the system.
+    """
+    is_cpu = device.type == "cpu"
+    net = blueprint.net
+    costs = training_costs(blueprint, Size(*size), batch=net.images_per_iteration, near=is_cpu)
+    if budget is None:
+        budget = budget_of(device, resident=costs.states.parameters + costs.states.statistics)
+    return Plan(costs, budget, net.mini_batch, is_cpu, bool(net.offload_file))
+
+
+def budget_of(device: torch.device, *, resident: int) -> Budget:
+    """Return what a device and the host have.
+
+    Args:
+        device: Where the network is.
+        resident: Bytes of the network, which count as free: the plan has them in it.
+    """
+    host = max(min((limit.left for limit in limits()), default=_MUCH), 0)
+    if device.type == "cpu":
+        return Budget(host + resident, host)
+    if device.type == "mps":
+        return Budget(int(torch.mps.recommended_max_memory()) - WORKSPACE, host)
+    module = getattr(torch, device.type)
+    free, whole = module.mem_get_info(device)
+    mine = module.memory_reserved(device)
+    fraction = getattr(module, "get_per_process_memory_fraction", lambda _: 1.0)(device)
+    return Budget(min(int(free + mine), int(whole * fraction)), host)
