@@ -3,7 +3,8 @@
 Autograd hands an operation of backward a gradient and frees it afterwards, so that both exist for a moment; for the
 largest layer that moment is the peak of a step. Whether somebody else refers to it (a branch that waits for its turn,
 a hook, a view) is counted: a gradient has as many references as one in a graph without any branch has, or more. The
-expected numbers are found by running such a graph, so that they hold for whatever version of torch this is.
+expected numbers are found by running such a graph, so that they hold for whatever version of torch this is. They count
+only for the node of the graph that they were found for: the formula of another one may need its gradient once more.
 """
 
 import sys
@@ -20,6 +21,12 @@ aten = torch.ops.aten
 
 _PARTS = 16  # in which an operation goes over a tensor that has no way to write into it
 _UNIT = 64  # values: parts are multiples of it, so that each vector of a processor holds the same ones
+
+_ADDS_NOTHING = frozenset((  # nodes without a sum in their formula: one at such a node is that of two branches
+    "AddBackward", "CatBackward", "ConvolutionBackward", "EluBackward", "HardtanhBackward", "LeakyReluBackward",
+    "MaxPool2DWithIndicesBackward", "MishBackward", "MulBackward", "NativeBatchNormBackward", "ReluBackward",
+    "SigmoidBackward", "SiluBackward", "SliceBackward", "TanhBackward", "UpsampleNearest2DBackward",
+))  # fmt: skip
 
 Counts = tuple[int, int, int]  # references to the tensor, to its storage, to its Python object
 
@@ -61,16 +68,18 @@ def written_over(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """
     if operation not in WRITES_OVER or not _are_alike(args):
         return None
-    found, allowed = _references(args), expect_references()[operation]
-    if any(one > most for one, most in zip(found, allowed, strict=True)):
+    expected, node = expect_references()[operation]
+    if any(one > most for one, most in zip(_references(args), expected, strict=True)):
+        return None
+    if _node() not in (_ADDS_NOTHING if operation == aten.add.Tensor else (node,)):
         return None
     return WRITES_OVER[operation][0](*args, **kwargs)
 
 
 @lru_cache(maxsize=1)
-def expect_references() -> dict[Any, Counts]:
-    """Return for each operation how often a gradient is referred to that nobody else needs."""
-    found: dict[Any, Counts] = {}
+def expect_references() -> dict[Any, tuple[Counts, str]]:
+    """Return for each operation how often a gradient is referred to that nobody else needs, and its node's name."""
+    found: dict[Any, tuple[Counts, str]] = {}
     with _disable_current_modes(), torch.enable_grad(), _Counting(found):
         for _, forward in WRITES_OVER.values():
             x = torch.ones(4, requires_grad=True)
@@ -81,7 +90,7 @@ def expect_references() -> dict[Any, Counts]:
 class _Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Takes note of the references of each operation's first argument, where ``written_over`` would count them."""
 
-    def __init__(self, found: dict[Any, Counts]) -> None:
+    def __init__(self, found: dict[Any, tuple[Counts, str]]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._found = found
 
@@ -92,7 +101,7 @@ class _Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         is_backward = torch._C._current_graph_task_id() != -1
         if is_backward and func in WRITES_OVER and func not in self._found:
-            self._found[func] = _references(args)
+            self._found[func] = _references(args), _node()
         return func(*args, **(kwargs or {}))
 
 
@@ -100,6 +109,12 @@ def _references(args: tuple[Any, ...]) -> Counts:
     gradient = args[0]
     storage = torch._C._storage_Use_Count(gradient.untyped_storage()._cdata)
     return gradient._use_count(), storage, sys.getrefcount(gradient)
+
+
+def _node() -> str:
+    """Return the name of the node that backward is at, without the number of its variant; "" if there is none."""
+    node = torch._C._current_autograd_node()
+    return "" if node is None else node.name().rstrip("0123456789")
 
 
 def _are_alike(args: tuple[Any, ...]) -> bool:

@@ -7,7 +7,7 @@ import torch
 
 from darkpy.blueprint import Blueprint
 from darkpy.memory.limits import limits
-from darkpy.memory.plan import WORKSPACE, Budget, Costs, Tier, Way, least_subdivisions
+from darkpy.memory.plan import WORKSPACE, Budget, Costs, Tier, Way
 from darkpy.tasks._memory_costs import Size, training_costs
 
 _MUCH = 1 << 62  # bytes, where nothing tells
@@ -60,11 +60,11 @@ class Plan:
 
     def remedies(self, number: int) -> Iterator[str]:
         """Yield settings of [net] that fit instead: the least subdivisions in this tier, and the lowest tier."""
-        batch = self.costs.batch
-        fitting = [one for one in range(1, self.mini_batch) if self.fitting(self.tier(number), one) is not None]
-        subdivisions = least_subdivisions(batch, max(fitting, default=0))
-        if subdivisions is not None:
-            yield f"subdivisions={subdivisions}"
+        batch, tier = self.costs.batch, self.tier(number)
+        for subdivisions in range(batch // self.mini_batch + 1, batch + 1):
+            if batch % subdivisions == 0 and self.fitting(tier, batch // subdivisions) is not None:
+                yield f"subdivisions={subdivisions}"
+                break
         lowest = self.lowest()
         if lowest is not None and lowest[0].number > number:
             yield f"optimized_memory={lowest[0].number}"
@@ -100,7 +100,7 @@ def budget_of(device: torch.device, *, resident: int) -> Budget:
     if device.type == "cpu":
         return Budget(host + resident, host)
     if device.type == "mps":
-        return Budget(int(torch.mps.recommended_max_memory()) - WORKSPACE, host)
+        return Budget(int(torch.mps.recommended_max_memory()) + WORKSPACE, host)  # which is cuDNN's, and in the plan
     module = getattr(torch, device.type)
     free, whole = module.mem_get_info(device)
     mine = module.memory_reserved(device)

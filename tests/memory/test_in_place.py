@@ -135,6 +135,32 @@ def test_sums_of_gradients_are_written_over(monkeypatch: pytest.MonkeyPatch) -> 
     assert torch.equal(found, gradient_of(graph, saves=False))
 
 
+class TwoParts(torch.autograd.Function):
+    """Asks an operation of backward for one of its two gradients, and needs its own for the other."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * y
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
+        (x,) = ctx.saved_tensors
+        return aten.sigmoid_backward(gradients[0], x), gradients[0] + x
+
+
+def test_in_another_nodes_formula_nothing_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def graph(x: Tensor) -> Tensor:
+        return TwoParts.apply(x * 2, x * 3) * 2  # type: ignore[no-any-return, no-untyped-call]
+
+    monkeypatch.setattr(in_place, "_references", lambda args: (0, 0, 0))  # as if nobody ever referred to anything
+    for operation in (aten.sigmoid_backward.default, aten.add.Tensor):
+        with counted(operation, monkeypatch) as seen:
+            found = gradient_of(graph, saves=True)
+        assert len(seen) == (1 if operation == aten.add.Tensor else 0)  # the sum of both parts, behind it
+    assert torch.equal(found, gradient_of(graph, saves=False))
+
+
 def test_a_gradient_of_another_order_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def graph(x: Tensor) -> Tensor:
         return F.leaky_relu((x * 2).to(memory_format=torch.channels_last)).contiguous()
