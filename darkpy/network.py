@@ -11,9 +11,11 @@ from torch.utils.hooks import RemovableHandle
 from darkpy.blueprint import Blueprint, LayerPlan, plan_network, read_blueprint
 from darkpy.errors import CfgError
 from darkpy.layers._base import StepKey
+from darkpy.layers._batch_norm import BatchNorm
 from darkpy.layers._head import DeltaFilter, Head, HeadLoss
 from darkpy.layers._seed import seed
 from darkpy.layers.convolutional import Convolution
+from darkpy.layers.dropout import Dropout
 from darkpy.memory.parking import Box, Parking
 from darkpy.structures import Detections, NmsRule
 
@@ -43,6 +45,8 @@ class Network(nn.Module):
         for module in self.layers:
             if isinstance(module, Convolution):
                 module.guards = self.net.try_fix_nan
+            if isinstance(module, Dropout):
+                module.max_batches = self.net.max_batches
         self.parking: Parking | None = None  # takes gradients that wait long; None leaves them to autograd
         self._forks = _forks(blueprint.layers)
         self.gradient_hooks: list[RemovableHandle] = []  # of the weight update that takes the gradients
@@ -95,10 +99,10 @@ class Network(nn.Module):
         return max(stops, default=-1)
 
     def train(self, mode: bool = True) -> "Network":
-        """Set training mode; convolutions that ``stopbackward=1`` froze stay in inference mode, heads do not."""
+        """Set training mode; layers with batch norm that ``stopbackward=1`` froze stay in inference mode."""
         super().train(mode)
-        for plan, module in zip(self.blueprint.layers[: self._frozen], self.layers, strict=False):
-            if plan.kind == "convolutional":
+        for module in self.layers[: self._frozen]:
+            if isinstance(module, (Convolution, BatchNorm)):
                 module.eval()
         return self
 

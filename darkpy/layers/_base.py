@@ -101,15 +101,12 @@ _REGISTRY: dict[str, type[LayerSpec]] = {}
 
 # Section types of darknet that this version does not have yet.
 _LATER = (  # a blank between names
-    "connected local local_avgpool reorg3d reorg normalization batchnorm softmax contrastive sam activation empty "
-    "implicit crop cost rnn crnn gru lstm conv_lstm history detection region Gaussian_yolo"
+    "connected local softmax contrastive implicit cost rnn crnn gru lstm conv_lstm history detection region "
+    "Gaussian_yolo"
 )
 _LATER_ALIASES = {
     "conn": "connected",
-    "local_avg": "local_avgpool",
-    "lrn": "normalization",
     "soft": "softmax",
-    "silence": "empty",
 }
 
 

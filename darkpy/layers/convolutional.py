@@ -13,10 +13,8 @@ from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
 from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._batch_norm import EPSILON, normalize
 from darkpy.layers._guard import guarded_input, guarded_output
-
-EPSILON = 1e-5  # inside the root, as cuDNN's
-MOMENTUM = 0.01  # rolling = 0.99 rolling + 0.01 new
 
 # Variants of a convolution that come with a later version; each changes the arithmetic, so none is passed over.
 _LATER = (
@@ -75,13 +73,7 @@ class Convolution(nn.Module):
         return guarded_output(self.activation(x)) if self.guards else self.activation(x)
 
     def _normalize(self, x: Tensor) -> Tensor:
-        if self.training and x.shape[0] * x.shape[2] * x.shape[3] == 1:  # one value a channel: torch refuses that
-            self.rolling_mean.lerp_(x.detach().flatten(), MOMENTUM)
-            self.rolling_variance.mul_(1 - MOMENTUM)
-            return (x - x) * self.scale.view(1, -1, 1, 1) + self.bias.view(1, -1, 1, 1)
-        return F.batch_norm(
-            x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, self.training, MOMENTUM, EPSILON
-        )
+        return normalize(x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, training=self.training)
 
     @torch.no_grad()
     def fuse(self) -> None:

@@ -1,4 +1,4 @@
-"""[scale_channels]: an earlier layer, each channel times one value of the previous layer.
+"""[scale_channels]: an earlier layer, each channel (or each pixel) times one value of the previous layer.
 
 Source: darknet src/scale_channels_layer.c.
 """
@@ -16,14 +16,14 @@ from darkpy.layers._base import ParameterRule, Shape, layer
 
 
 class ScaleChannels(nn.Module):
-    """Product of an input and its channel weights, then the activation."""
+    """Product of an input and its weights, one for each channel or each pixel, then the activation."""
 
     def __init__(self, activation: str) -> None:
         super().__init__()
         self.activation = ACTIVATIONS[activation]
 
     def forward(self, scales: Tensor, x: Tensor) -> Tensor:
-        """Return (B, C, H, W) for scales (B, C, 1, 1) and x (B, C, H, W)."""
+        """Return (B, C, H, W) for scales (B, C, 1, 1) or (B, 1, H, W) and x (B, C, H, W)."""
         return self.activation(x * scales)
 
 
@@ -35,21 +35,28 @@ class ScaleChannelsSpec:
     where: str
     source: int  # absolute index of the layer that is scaled
     activation: str
+    by_pixel: bool = False  # scale_wh
 
     @classmethod
     def parse(cls, options: Options) -> Self:
         (source, *others) = options.layers("from")
         if others:
             options.fail("from", f"names {1 + len(others)} layers, but [scale_channels] scales one. Keep one.")
-        if options.flag("scale_wh"):
-            options.fail("scale_wh", "not supported in this version of darkpy. Set scale_wh=0 to scale channels.")
-        return cls(options.where, source, read_activation(options, "linear"))
+        return cls(options.where, source, read_activation(options, "linear"), options.flag("scale_wh"))
 
     def sources(self, index: int) -> tuple[int, ...]:
         return (index - 1, self.source)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         scales, source = inputs
+        if self.by_pixel:
+            if scales != (1, source.height, source.width):
+                raise CfgError(
+                    f"{self.where} scale_wh=1 needs a previous layer of {source.width}x{source.height}x1 to scale "
+                    f"layer {self.source}, but it is {scales.width}x{scales.height}x{scales.channels}. "
+                    "Set filters=1 before."
+                )
+            return source
         if scales != (source.channels, 1, 1):
             raise CfgError(
                 f"{self.where} needs a previous layer of 1x1x{source.channels} to scale layer {self.source} "

@@ -132,4 +132,11 @@ def test_its_row_and_operations_are_for_one_line_and_one_image(kind: str) -> Non
 
 def test_all_names_of_a_type_lead_to_it() -> None:
     aliases = {name: spec.kind for name, spec in registered().items() if name != spec.kind}
-    assert aliases == {"conv": "convolutional", "max": "maxpool", "avg": "avgpool"}
+    assert aliases == {
+        "conv": "convolutional",
+        "max": "maxpool",
+        "avg": "avgpool",
+        "local_avg": "local_avgpool",
+        "lrn": "normalization",
+        "silence": "empty",
+    }

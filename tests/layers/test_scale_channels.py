@@ -49,10 +49,28 @@ def test_the_layer_must_be_named() -> None:
         sections.spec("scale_channels", {})
 
 
-def test_scale_wh_is_refused() -> None:
-    line = r"x\.cfg:12: \[scale_channels\] scale_wh=1: not supported in this version of darkpy\. Set scale_wh=0"
+def test_scale_wh_scales_each_pixel() -> None:
+    spec = sections.spec("scale_channels", {"from": 1, "scale_wh": 1})
+    shapes = [Shape(1, 1, 2), Shape(2, 1, 2)]
+    assert spec.output_shape(shapes) == Shape(2, 1, 2)
+    x, scales = X.clone().requires_grad_(), torch.tensor([[[[2.0, -1.0]]]], requires_grad=True)
+    output = spec.build(shapes)(scales, x)
+    assert output.flatten().tolist() == [2.0, 2.0, 6.0, -4.0]
+    output.sum().backward()
+    assert scales.grad is not None
+    assert x.grad is not None
+    assert scales.grad.flatten().tolist() == [4.0, 2.0]  # not divided by width times height
+    assert x.grad.flatten().tolist() == [2.0, -1.0, 2.0, -1.0]
+
+
+@pytest.mark.parametrize("scales", [Shape(2, 4, 7), Shape(1, 1, 1)])
+def test_scale_wh_needs_one_scale_for_each_pixel(scales: Shape) -> None:
+    line = (
+        r"x\.cfg:10: \[scale_channels\] scale_wh=1 needs a previous layer of 7x4x1 to scale layer 1, "
+        rf"but it is {scales.width}x{scales.height}x{scales.channels}\. Set filters=1 before\."
+    )
     with pytest.raises(CfgError, match=line):
-        sections.spec("scale_channels", {"from": 1, "scale_wh": 1})
+        sections.spec("scale_channels", {"from": 1, "scale_wh": 1}).output_shape([scales, Shape(2, 4, 7)])
 
 
 @pytest.mark.parametrize("scales", [Shape(2, 1, 3), Shape(3, 1, 1)])

@@ -160,10 +160,36 @@ def _layers() -> dict[str, list[Layer]]:
             *[("upsample", {"stride": -2}), *end],
         ],
         "learning_rate_scale": [conv(8), POOL, conv(16, learning_rate=0.3), POOL, *end],
+        **_plain_layers(stem, end),
         **{
             f"act_{name}": activated(name)
             for name in "linear logistic relu mish swish hard_mish tanh selu hardtan loggy ramp relie stair".split()
         },
+    }
+
+
+def _plain_layers(stem: list[Layer], end: list[Layer]) -> dict[str, list[Layer]]:
+    """Section types without weights of their own, or with batch norm alone."""
+
+    def bare(filters: int, **options: object) -> Layer:
+        values = conv(filters, **options)[1]
+        return "convolutional", {key: value for key, value in values.items() if key != "batch_normalize"}
+
+    return {
+        "batchnorm_layer": [bare(8), ("batchnorm", {}), POOL, bare(16, **DOWN), ("batchnorm", {}), *end],
+        "activation_layer": [
+            *[conv(8, activation="linear"), ("activation", {"activation": "leaky"}), POOL, conv(16, **DOWN), *end],
+        ],
+        "normalization_layer": [
+            *[conv(8), ("normalization", {"size": 5, "alpha": 0.0001, "beta": 0.75, "kappa": 1}), POOL],
+            *[conv(16, **DOWN), *end],
+        ],
+        "reorg": [conv(8), ("reorg3d", DOWN), conv(16), ("reorg", DOWN), *end],
+        "reorg_reverse": [
+            *[conv(8), POOL, conv(16), ("reorg", {"stride": 2, "reverse": 1}), conv(16, **DOWN)],
+            *[conv(32, stride=4), output(), yolo()],
+        ],
+        "sam": [*stem, conv(16, 1, activation="logistic"), ("sam", {"from": -2}), *end],
     }
 
 
@@ -219,6 +245,10 @@ def _arrays(plan: LayerPlan, following: LayerPlan | None, rng: np.random.Generat
     if plan.kind == "shortcut" and spec.weighted:
         rows = len(spec.layers) + 1
         return [_uniform(rng, rows * (plan.output.channels if spec.weighted == 2 else 1), 0.5, 1.5)]
+    if plan.kind == "batchnorm":
+        count = plan.output.channels
+        shift, scale = _normal(rng, count, 0.1), _uniform(rng, count, 0.8, 1.2)
+        return [shift, scale, _normal(rng, count, 0.1), _uniform(rng, count, 0.8, 1.2)]
     if plan.kind != "convolutional":
         return []
     count, fan_in = spec.filters, plan.inputs[0].channels // spec.groups * spec.size**2

@@ -1,0 +1,56 @@
+"""[activation]: an activation function alone.  Source: darknet src/activation_layer.c."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from torch import Tensor, nn
+
+from darkpy.cfg.options import Options
+from darkpy.layers._activation import pure, read_activation
+from darkpy.layers._base import ParameterRule, Shape, layer, previous
+
+
+class Activated(nn.Module):
+    """Applies an activation and leaves its input as it is."""
+
+    def __init__(self, activation: str) -> None:
+        super().__init__()
+        self.activation = pure(activation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, C, H, W) for (B, C, H, W)."""
+        return self.activation(x)
+
+
+@layer("activation")
+@dataclass(frozen=True, slots=True)
+class ActivationSpec:
+    """Values of an [activation] section."""
+
+    activation: str
+
+    @classmethod
+    def parse(cls, options: Options) -> Self:
+        return cls(read_activation(options, "linear", loud=True))
+
+    def sources(self, index: int) -> tuple[int, ...]:
+        return previous(index)
+
+    def output_shape(self, inputs: Sequence[Shape]) -> Shape:
+        return inputs[0]
+
+    def build(self, inputs: Sequence[Shape]) -> nn.Module:
+        return Activated(self.activation)
+
+    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
+        return ()
+
+    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
+        return ()
+
+    def row(self, inputs: Sequence[Shape], output: Shape) -> str:
+        return f"Activation Layer: {inputs[0].size} inputs"
+
+    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
+        return 0.0

@@ -1,0 +1,80 @@
+"""[reorg3d]: blocks of pixels become channels.  Source: darknet src/reorg_layer.c."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from torch import Tensor, nn
+
+from darkpy.cfg.options import Options
+from darkpy.errors import CfgError
+from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._reorg import depth_to_space, space_to_depth
+
+
+class Reorg3d(nn.Module):
+    """Space to depth. In reverse, darknet's own map, which is no inverse of that."""
+
+    def __init__(self, stride: int, *, is_reverse: bool) -> None:
+        super().__init__()
+        self.stride = stride
+        self.is_reverse = is_reverse
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, C s s, H / s, W / s), in reverse (B, C / s / s, H s, W s), for (B, C, H, W)."""
+        if not self.is_reverse:
+            return space_to_depth(x, self.stride)
+        batch, channels, height, width = x.shape
+        stride = self.stride
+        shape = (batch, channels // (stride * stride), height * stride, width * stride)
+        return depth_to_space(x.reshape(shape), stride).reshape(shape)  # the memory is read with the output's shape
+
+
+@layer("reorg3d")
+@dataclass(frozen=True, slots=True)
+class Reorg3dSpec:
+    """Values of a [reorg3d] section."""
+
+    where: str
+    stride: int  # pixels of a block, both ways
+    is_reverse: bool
+
+    @classmethod
+    def parse(cls, options: Options) -> Self:
+        stride = options.integer("stride", 1, at_least=1, loud=True)
+        return cls(options.where, stride, options.flag("reverse"))
+
+    def sources(self, index: int) -> tuple[int, ...]:
+        return previous(index)
+
+    def output_shape(self, inputs: Sequence[Shape]) -> Shape:
+        (source,) = inputs
+        block = self.stride * self.stride
+        if self.is_reverse:
+            if source.channels % (block * block):
+                raise CfgError(
+                    f"{self.where} reverse=1 with stride={self.stride} needs a multiple of {block * block} channels, "
+                    f"but its input has {source.channels}. Change the stride, or the filters before."
+                )
+            return Shape(source.channels // block, source.height * self.stride, source.width * self.stride)
+        if source.height < self.stride or source.width < self.stride:
+            raise CfgError(
+                f"{self.where} stride={self.stride} does not fit an input of {source.width}x{source.height}. "
+                "Set a smaller stride."
+            )
+        return Shape(source.channels * block, source.height // self.stride, source.width // self.stride)
+
+    def build(self, inputs: Sequence[Shape]) -> nn.Module:
+        return Reorg3d(self.stride, is_reverse=self.is_reverse)
+
+    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
+        return ()
+
+    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
+        return ()
+
+    def row(self, inputs: Sequence[Shape], output: Shape) -> str:
+        return f"reorg{'':20}/{self.stride:2d} {inputs[0]} -> {output}"
+
+    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
+        return 0.0
