@@ -48,6 +48,11 @@ class LayerPlan:
         return self.spec.bflops(self.inputs, self.output)
 
     @property
+    def is_output(self) -> bool:
+        """Whether the layer's output may be that of the network; darknet takes the last one that is."""
+        return bool(getattr(self.spec, "is_output", True))
+
+    @property
     def is_in_place(self) -> bool:
         """Whether the layer changes the output of the one before for all its readers, as darknet's dropout does."""
         return bool(getattr(self.spec, "in_place", False))

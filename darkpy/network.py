@@ -12,8 +12,9 @@ from darkpy.blueprint import Blueprint, LayerPlan, plan_network, read_blueprint
 from darkpy.errors import CfgError
 from darkpy.layers._base import StepKey
 from darkpy.layers._batch_norm import BatchNorm
-from darkpy.layers._head import DeltaFilter, Head, HeadLoss
+from darkpy.layers._head import DeltaFilter, Head, HeadLoss, LossLayer
 from darkpy.layers._seed import seed
+from darkpy.layers.connected import Connected
 from darkpy.layers.convolutional import Convolution
 from darkpy.layers.dropout import Dropout
 from darkpy.memory.parking import Box, Parking
@@ -39,7 +40,9 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(layer.spec.build(layer.inputs) for layer in blueprint.layers)
         self.head_indices = tuple(index for index, module in enumerate(self.layers) if isinstance(module, Head))
         self._last_reader = _last_readers(blueprint.layers)
-        self.loss_indices = tuple(i for i in self.head_indices if not blueprint.layers[i].common.onlyforward)
+        self._with_loss = tuple(index for index, module in enumerate(self.layers) if _has_loss(module))
+        self.loss_indices = tuple(i for i in self._with_loss if not blueprint.layers[i].common.onlyforward)
+        self._output = max((plan.index for plan in blueprint.layers if plan.is_output), default=0)
         self._frozen = max((p.index for p in blueprint.layers if p.common.stopbackward == 1), default=0)
         self._last_only_bn = max((p.index for p in blueprint.layers if p.common.train_only_bn), default=-1)
         for module in self.layers:
@@ -102,7 +105,7 @@ class Network(nn.Module):
         """Set training mode; layers with batch norm that ``stopbackward=1`` froze stay in inference mode."""
         super().train(mode)
         for module in self.layers[: self._frozen]:
-            if isinstance(module, (Convolution, BatchNorm)):
+            if isinstance(module, (Convolution, BatchNorm, Connected)):
                 module.eval()
         return self
 
@@ -130,15 +133,15 @@ class Network(nn.Module):
             yield plan.index, output
 
     def forward(self, images: Tensor, *, stop_at: int = -1) -> dict[int, Tensor]:
-        """Return the output of each head, or of the last layer where there is no head.
+        """Return the output of each head, or of the last layer that is no [cost] where there is no head.
 
-        In training mode a head's output is its input, from which ``Head.loss`` starts.
+        In training mode it is the output of each layer with a loss, from which ``LossLayer.loss`` starts.
 
         Args:
             images: (B, C, H, W) float32, 0..1, RGB.
             stop_at: Layers up to this index get no gradient.
         """
-        wanted = self.head_indices or (len(self.layers) - 1,)
+        wanted = (self._with_loss if self.training else self.head_indices) or (self._output,)
         return {index: output for index, output in self.walk(images, stop_at=stop_at) if index in wanted}
 
     def begin(self, key: StepKey) -> None:
@@ -160,7 +163,8 @@ class Network(nn.Module):
 
         Args:
             images: (B, C, H, W) float32, 0..1, RGB.
-            truths: (B, T, 5) x, y, width, height relative to the picture, class; a row of zeros ends a list.
+            truths: (B, T, 5) x, y, width, height relative to the picture, class; a row of zeros ends a list. Of a
+                classifier (B, classes).
             completed_iterations: For ``stopbackward``.
             keep: As in ``Head.loss``.
 
@@ -195,7 +199,9 @@ class Network(nn.Module):
             adversarial: As in ``Head.loss``.
         """
         return {
-            index: self.head(index).loss(head_inputs[index], truths, network_size, keep=keep, adversarial=adversarial)
+            index: cast(LossLayer, self.layers[index]).loss(
+                head_inputs[index], truths, network_size, keep=keep, adversarial=adversarial
+            )
             for index in self.loss_indices
         }
 
@@ -253,6 +259,10 @@ class Network(nn.Module):
             fuse = getattr(module, "fuse", None)
             if fuse is not None:
                 fuse()
+
+
+def _has_loss(module: nn.Module) -> bool:
+    return isinstance(module, Head) or (isinstance(module, LossLayer) and module.has_loss)
 
 
 def backward(outputs: dict[int, Tensor], gradients: dict[int, Tensor]) -> None:

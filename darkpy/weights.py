@@ -6,21 +6,23 @@ by layer in the order of each spec's ``blobs``. Little-endian, without names, le
 
 import hashlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from darkpy.blueprint import LayerPlan
 from darkpy.cfg.text import unreadable
 from darkpy.errors import WeightsError
 from darkpy.files import replaced
 from darkpy.network import Network
 
 _VERSION = (0, 2, 5)
+_TRANSPOSED = 1000  # a version number above it marks the files of an old program
 _FLOAT = np.dtype("<f4")
 
 
@@ -51,14 +53,15 @@ def load_weights(network: Network, path: Path, *, leftover_is_error: bool) -> Lo
         raw = path.read_bytes()
     except OSError as error:
         raise WeightsError(unreadable(path, error)) from error
-    seen, is_seen_64, start = _header(raw, path)
+    header = _header(raw, path)
+    start = header.length
     if (len(raw) - start) % 4:
         raise WeightsError(
             f"{path}: not a darknet weights file, or cut: {len(raw)} bytes are no header of {start} bytes "
             "and whole floats. Get the file again."
         )
     values = np.frombuffer(raw, dtype=_FLOAT, offset=start)
-    layers, used = _fill(network, values, path)
+    layers, used = _fill(network, values, path, is_old=header.is_transposed)
     total = len(network.layers)
     notes = (
         [f"{path}: loaded {layers} of {total} layers; the others keep their initial values."] if layers < total else []
@@ -77,20 +80,28 @@ def load_weights(network: Network, path: Path, *, leftover_is_error: bool) -> Lo
         if leftover_is_error:
             raise WeightsError(message + " Use the cfg that it was trained with.")
         notes.append(message)
-    return LoadedWeights(seen, is_seen_64, layers, total, tuple(notes))
+    return LoadedWeights(header.seen, header.is_seen_64, layers, total, tuple(notes))
 
 
-def _header(raw: bytes, path: Path) -> tuple[int, bool, int]:
-    """Return the images seen, whether they are stored in 64 bits, and the header's length in bytes."""
+class _Header(NamedTuple):
+    seen: int
+    is_seen_64: bool
+    is_transposed: bool  # connected layers' weights stand column by column
+    length: int  # bytes
+
+
+def _header(raw: bytes, path: Path) -> _Header:
+    """Return what the header says."""
     if not raw:
         raise WeightsError(f"{path}: empty file. Get the weights again.")
     if len(raw) >= 16:
         major, minor, revision = struct.unpack_from("<iii", raw)
         if all(-1000 <= number <= 2000 for number in (major, minor, revision)):
+            is_transposed = major > _TRANSPOSED or minor > _TRANSPOSED
             if major * 10 + minor < 2:
-                return struct.unpack_from("<I", raw, 12)[0], False, 16
+                return _Header(struct.unpack_from("<I", raw, 12)[0], False, is_transposed, 16)
             if len(raw) >= 20:
-                return struct.unpack_from("<Q", raw, 12)[0], True, 20
+                return _Header(struct.unpack_from("<Q", raw, 12)[0], True, is_transposed, 20)
             raise WeightsError(f"{path}: cut: {len(raw)} bytes, but its header alone has 20. Get the weights again.")
     raise WeightsError(
         f"{path}: not a darknet weights file: it does not begin with a version such as 0.2.5. Give a .weights file."
@@ -98,11 +109,20 @@ def _header(raw: bytes, path: Path) -> tuple[int, bool, int]:
 
 
 @torch.no_grad()
-def _fill(network: Network, values: np.ndarray, path: Path) -> tuple[int, int]:
-    """Copy values into the network; return the layers loaded and the floats used."""
+def _fill(network: Network, values: np.ndarray, path: Path, *, is_old: bool) -> tuple[int, int]:
+    """Copy values into the network; return the layers loaded and the floats used.
+
+    Args:
+        network: Its parameters and statistics are overwritten.
+        values: All that the file holds.
+        path: Of the file.
+        is_old: Whether connected layers' weights stand column by column.
+    """
     used = 0
     for plan, module in zip(network.blueprint.layers, network.layers, strict=True):
-        blobs = plan.spec.blobs(module)
+        blobs = _blobs_to_load(plan, module)
+        columns = getattr(plan.spec, "transposed_blobs", None)
+        transposed = {id(blob) for blob in columns(module, is_old=is_old)} if columns else set()
         wanted = sum(blob.numel() for blob in blobs)
         found = values.size - used
         if wanted and not found:
@@ -113,10 +133,21 @@ def _fill(network: Network, values: np.ndarray, path: Path) -> tuple[int, int]:
                 "The file is cut, or belongs to another network."
             )
         for blob in blobs:
-            part = values[used : used + blob.numel()]
-            blob.copy_(torch.from_numpy(part.astype(np.float32)).view(blob.shape))
+            part = torch.from_numpy(values[used : used + blob.numel()].astype(np.float32))
+            if id(blob) in transposed:
+                part = part.view(-1, blob.shape[0]).T
+            blob.copy_(part.reshape(blob.shape))
             used += blob.numel()
     return len(network.layers), used
+
+
+def _blobs_to_load(plan: LayerPlan, module: nn.Module) -> Sequence[Tensor]:
+    """Return a layer's blobs without those that the file lacks, as ``dontload`` and ``dontloadscales`` say."""
+    if plan.common.dontload:
+        return ()
+    of_scales = getattr(plan.spec, "scale_blobs", None)
+    lacking = {id(blob) for blob in of_scales(module)} if of_scales and plan.common.dontloadscales else set()
+    return [blob for blob in plan.spec.blobs(module) if id(blob) not in lacking]
 
 
 def save_weights(network: Network, path: Path, *, seen: int, layers: int | None = None) -> None:

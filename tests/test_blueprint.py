@@ -56,10 +56,17 @@ def test_a14_short_section_names_are_the_long_ones(read: Read, short: str, long:
     assert [layer.output for layer in given.layers] == [layer.output for layer in same.layers]
 
 
+def test_a15_a_cost_at_the_end_stays_one(read: Read) -> None:
+    """A15."""
+    last = read(NET + CONV.format(4) + "[cost]\ntype=sse\n").layers[-1]
+    assert last.kind == "cost"
+    assert last.spec.type == "sse"  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
-    ("short", "line"), [("[conn]", r"\[conn\]"), ("[soft]", r"\[soft\]"), ("[cost]\ntype=sse", r"\[cost\]")]
+    ("short", "line"), [("[gru]", r"\[gru\]"), ("[contrastive]", r"\[contrastive\]"), ("[history]", r"\[history\]")]
 )
-def test_a14_a15_sections_of_later_versions_are_refused_by_name(read: Read, short: str, line: str) -> None:
+def test_sections_of_later_versions_are_refused_by_name(read: Read, short: str, line: str) -> None:
     with pytest.raises(
         CfgError, match=rf"x\.cfg:17: {line} is not supported in this version of darkpy\. Supported: .*conv"
     ):

@@ -305,3 +305,71 @@ def test_a_folder_that_vanished(tmp_path: Path) -> None:
     line = r"gone/x\.weights: cannot write weights: No such file or directory\. Free space, or set another"
     with pytest.raises(WeightsError, match=line):
         save_weights(network(FIVE), tmp_path / "gone" / "x.weights", seen=0)
+
+
+# --- files that hold less, or hold it by columns ----------------------------------------------------------------------
+
+CONNECTED = lines("connected", {"output": 5, "batch_normalize": 1}) + lines("connected", {"output": 2})
+
+
+@pytest.mark.parametrize(("version", "by_column"), [((0, 2, 5), False), ((0, 1001, 0), True), ((1001, 0, 0), True)])
+def test_old_files_hold_connected_weights_by_column(
+    tmp_path: Path, version: tuple[int, int, int], by_column: bool
+) -> None:
+    made = network(CONNECTED, width=2, height=2)
+    first = 5 * (12 + 4)
+    path = written(tmp_path / "a.weights", header=struct.pack("<iiiQ", *version, 0), floats=first + 2 * (5 + 1))
+    load_weights(made, path, leftover_is_error=True)
+    numbers = np.arange(1, first + 13, dtype=np.float32)
+    assert made.layers[0].bias.tolist() == numbers[:5].tolist()
+    weights_of_first = numbers[5:65].reshape(12, 5).T if by_column else numbers[5:65].reshape(5, 12)
+    assert np.array_equal(made.layers[0].weight.detach().numpy(), weights_of_first)
+    assert made.layers[0].scale.tolist() == numbers[65:70].tolist()  # batch norm stands behind the weights
+    assert made.layers[0].rolling_mean.tolist() == numbers[70:75].tolist()
+    assert made.layers[0].rolling_variance.tolist() == numbers[75:80].tolist()
+    rest = numbers[82:]
+    assert np.array_equal(
+        made.layers[1].weight.detach().numpy(), rest.reshape(5, 2).T if by_column else rest.reshape(2, 5)
+    )
+    save_weights(made, tmp_path / "b.weights", seen=0)
+    again = network(CONNECTED, width=2, height=2)
+    load_weights(again, tmp_path / "b.weights", leftover_is_error=True)
+    assert np.array_equal(values(again), values(made))  # written row by row
+
+
+def test_flipped_convolutions_are_read_by_column(tmp_path: Path) -> None:
+    made = network(conv(filters=4, size=3, flipped=1))
+    load_weights(made, written(tmp_path / "a.weights", floats=4 * 28), leftover_is_error=True)
+    numbers = np.arange(5, 5 + 4 * 27, dtype=np.float32)
+    assert np.array_equal(made.layers[0].weight.detach().numpy().reshape(4, 27), numbers.reshape(27, 4).T)
+
+
+def test_a_file_has_nothing_for_layers_that_are_not_loaded_and_gets_all_when_saved(tmp_path: Path) -> None:
+    made = network(conv(filters=2) + conv(filters=3, dontload=1) + conv(filters=2))
+    before = made.layers[1].weight.detach().clone()
+    load_weights(made, written(tmp_path / "a.weights", floats=2 * 4 + 2 * 4), leftover_is_error=True)
+    assert torch.equal(made.layers[1].weight, before)
+    assert made.layers[2].bias.tolist() == [9.0, 10.0]
+    save_weights(made, tmp_path / "b.weights", seen=0)
+    assert (tmp_path / "b.weights").stat().st_size == 20 + 4 * (8 + 9 + 8)
+
+
+@pytest.mark.parametrize("kind", ["convolutional", "connected"])
+def test_a_file_may_lack_scales_and_statistics(tmp_path: Path, kind: str) -> None:
+    key = {"convolutional": "filters", "connected": "output"}[kind]
+    made = network(lines(kind, {key: 2, "batch_normalize": 1, "dontloadscales": 1}), width=1, height=1)
+    (layer,) = made.layers
+    before = [layer.scale.detach().clone(), layer.rolling_mean.clone(), layer.rolling_variance.clone()]
+    load_weights(made, written(tmp_path / "a.weights", floats=2 * 4), leftover_is_error=True)
+    assert torch.cat([layer.bias, layer.weight.flatten()]).tolist() == list(range(1, 9))
+    after = [layer.scale, layer.rolling_mean, layer.rolling_variance]
+    assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
+    assert values(made).size == 2 * 7
+
+
+def test_local_batchnorm_and_connected_layers_take_as_much_as_in_the_reference(tmp_path: Path) -> None:
+    local = lines("local", {"filters": 2, "size": 3, "pad": 1})
+    made = network(local + lines("batchnorm", {}) + CONNECTED, width=3, height=2)
+    save_weights(made, tmp_path / "a.weights", seen=0)
+    floats = 2 * 6 + 6 * 2 * 27 + 4 * 2 + 5 * (12 + 4) + 2 * (5 + 1)
+    assert (tmp_path / "a.weights").stat().st_size == 20 + 4 * floats

@@ -15,6 +15,8 @@ from darkpy.layers._head import HeadLoss
 from darkpy.network import Network
 from darkpy.structures import MiniBatch, Problem
 
+_OF_BOXES = 3  # dimensions
+
 
 @dataclass(frozen=True, slots=True)
 class HeadFigures:
@@ -87,7 +89,12 @@ def train_step(
 
 
 def _used_rows(truths: Tensor) -> Tensor:
-    """Return the truths (B, T, 5) without rows that no picture uses: the loss compares every anchor with every row."""
+    """Return the truths (B, T, 5) without rows that no picture uses: the loss compares every anchor with every row.
+
+    Those of a classifier, (B, classes), are all used.
+    """
+    if truths.ndim < _OF_BOXES:
+        return truths
     return truths[:, : max(int((truths[..., 0] != 0).sum(1).max()), 1)]
 
 

@@ -101,13 +101,8 @@ _REGISTRY: dict[str, type[LayerSpec]] = {}
 
 # Section types of darknet that this version does not have yet.
 _LATER = (  # a blank between names
-    "connected local softmax contrastive implicit cost rnn crnn gru lstm conv_lstm history detection region "
-    "Gaussian_yolo"
+    "contrastive implicit rnn crnn gru lstm conv_lstm history detection region Gaussian_yolo"
 )
-_LATER_ALIASES = {
-    "conn": "connected",
-    "soft": "softmax",
-}
 
 
 def layer(*names: str) -> Callable[[SpecClass], SpecClass]:
@@ -140,7 +135,7 @@ def spec_class(section: Section) -> type[LayerSpec]:
         return found
     if section.kind in ("net", "network"):
         raise CfgError(f"{where}: a second [{section.kind}]: two cfg files in one? Keep one [net], at the top.")
-    if _LATER_ALIASES.get(section.kind, section.kind) in _LATER.split():
+    if section.kind in _LATER.split():
         raise CfgError(
             f"{where}: [{section.kind}] is not supported in this version of darkpy. "
             f"Supported: {', '.join(sorted(_REGISTRY))}."

@@ -5,8 +5,6 @@ from typing import Self
 
 from darkpy.cfg.options import Options
 
-_REFUSED = ("dontload", "dontloadscales")  # they change which bytes of a weights file belong to which layer
-
 
 @dataclass(frozen=True, slots=True)
 class CommonOptions:
@@ -18,19 +16,16 @@ class CommonOptions:
     burnin_update: int = 0  # the same, in multiples of burn_in
     train_only_bn: bool = False  # up to this layer only batch norm's running statistics change
     onlyforward: bool = False  # no gradient reaches this layer or passes it
+    dontload: bool = False  # a weights file has nothing for this layer
+    dontloadscales: bool = False  # a weights file has no scales and statistics of batch norm for it
 
     @classmethod
     def parse(cls, options: Options) -> Self:
         """Read the options.
 
         Raises:
-            CfgError: If one cannot be obeyed in this version.
+            CfgError: If a value is no number.
         """
-        for key in _REFUSED:
-            if options.flag(key):
-                options.fail(
-                    key, f"not supported in this version of darkpy. Set {key}=0 and give weights of all layers."
-                )
         return cls(
             learning_rate=options.real("learning_rate", 1.0),
             stopbackward=options.integer("stopbackward", 0, at_least=0),
@@ -38,4 +33,6 @@ class CommonOptions:
             burnin_update=options.integer("burnin_update", 0),
             train_only_bn=options.flag("train_only_bn"),
             onlyforward=options.flag("onlyforward"),
+            dontload=options.flag("dontload"),
+            dontloadscales=options.flag("dontloadscales"),
         )

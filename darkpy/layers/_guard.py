@@ -1,4 +1,4 @@
-"""``try_fix_nan``: keeps values that are no finite numbers from spreading.
+"""Gradients that are held in bounds, and ``try_fix_nan``: keeps values that are no finite numbers from spreading.
 
 Source: darknet src/blas_kernels.cu, fix_nan_and_inf, reset_nan_and_inf; src/convolutional_kernels.cu.
 """
@@ -36,6 +36,16 @@ class _GuardedOutput(Function):
         return gradient.clamp(-_LARGEST_DELTA, _LARGEST_DELTA)
 
 
+class _BoundedOutput(Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, output: Tensor) -> Tensor:
+        return output.view_as(output)
+
+    @staticmethod
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> Tensor:
+        return gradient.clamp(-_LARGEST_DELTA, _LARGEST_DELTA)
+
+
 class _GuardedInput(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, x: Tensor) -> Tensor:
@@ -50,6 +60,12 @@ def guarded_output(output: Tensor) -> Tensor:
     """Return a layer's output, mended; each gradient that comes back is held within -1 and 1."""
     guarded: Tensor = _GuardedOutput.apply(output)
     return guarded
+
+
+def bounded_output(output: Tensor) -> Tensor:
+    """Return a layer's output; each gradient that comes back is held within -1 and 1."""
+    bounded: Tensor = _BoundedOutput.apply(output)
+    return bounded
 
 
 def guarded_input(x: Tensor) -> Tensor:

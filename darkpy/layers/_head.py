@@ -1,4 +1,4 @@
-"""What a detection head does beside being a layer: its loss, its boxes, and what it asks of the data."""
+"""What a layer with a loss does beside being a layer; of a detection head its boxes, and what it asks of the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +36,32 @@ class DataRule:
     resize: float
     random: float  # 0: one size; else the coefficient of multi-scale training
     max_boxes: int
+
+
+@runtime_checkable
+class LossLayer(Protocol):
+    """A module that gives the loss of what it returns in training. A head does, and so do layers of classifiers."""
+
+    has_loss: bool
+
+    def loss(
+        self,
+        x: Tensor,
+        truths: Tensor,
+        network_size: tuple[int, int],
+        *,
+        keep: DeltaFilter | None = None,
+        adversarial: bool = False,
+    ) -> HeadLoss:
+        """Return the loss of a layer's output in training.
+
+        Args:
+            x: (B, C, H, W).
+            truths: (B, classes).
+            network_size: Width, height in pixels.
+            keep: Of heads alone.
+            adversarial: Delta for a picture without a truth.
+        """
 
 
 @runtime_checkable

@@ -26,7 +26,6 @@ _LATER = (
     "rotate",
     "stretch",
     "stretch_sway",
-    "flipped",
 )
 _FEW_CHANNELS = 16  # below it oneDNN's 1x1 convolution with a stride writes past a buffer (torch 2.14, CPU)
 _CENTRALIZED = 32  # weights of a filter: the GPU build centralises only filters of a multiple of these
@@ -107,6 +106,7 @@ class ConvolutionalSpec:
     activation: str
     clip: float = 0.0  # bound of the weights after an update; 0 for none
     grad_centr: bool = False
+    flipped: bool = False  # a weights file holds the weights column by column
 
     @classmethod
     def parse(cls, options: Options) -> Self:
@@ -143,6 +143,7 @@ class ConvolutionalSpec:
             activation=read_activation(options, "logistic", loud=True),
             clip=options.real("clip", 0.0, at_least=0.0),
             grad_centr=options.flag("grad_centr"),
+            flipped=options.flag("flipped"),
         )
 
     def sources(self, index: int) -> tuple[int, ...]:
@@ -179,6 +180,16 @@ class ConvolutionalSpec:
         if not self.batch_normalize:
             return (module.bias, module.weight)
         return (module.bias, module.scale, module.rolling_mean, module.rolling_variance, module.weight)
+
+    def scale_blobs(self, module: nn.Module) -> Sequence[Tensor]:
+        """Return the blobs that ``dontloadscales`` leaves out."""
+        assert isinstance(module, Convolution)
+        return (module.scale, module.rolling_mean, module.rolling_variance) if self.batch_normalize else ()
+
+    def transposed_blobs(self, module: nn.Module, *, is_old: bool) -> Sequence[Tensor]:
+        """Return the blobs that a file holds column by column: the weights, with ``flipped``."""
+        assert isinstance(module, Convolution)
+        return (module.weight,) if self.flipped else ()
 
     def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
         assert isinstance(module, Convolution)

@@ -47,7 +47,7 @@ def test_the_registry_is_handed_out_as_a_copy() -> None:
     assert "yolo" in registered()
 
 
-@pytest.mark.parametrize("kind", ["connected", "conn", "soft", "Gaussian_yolo", "conv_lstm"])
+@pytest.mark.parametrize("kind", ["contrastive", "Gaussian_yolo", "conv_lstm"])
 def test_sections_of_later_versions_are_named(kind: str) -> None:
     line = rf"x\.cfg:10: \[{kind}\] is not supported in this version of darkpy\. Supported: .*upsample, yolo\.$"
     with pytest.raises(CfgError, match=line):

@@ -28,12 +28,11 @@ def test_what_decides_on_updates_is_read_without_a_note() -> None:
     assert notes == []
 
 
-@pytest.mark.parametrize("key", ["dontload", "dontloadscales"])
-def test_what_would_shift_the_weights_file_is_refused(key: str) -> None:
-    line = rf"x\.cfg:11: \[maxpool\] {key}=1: not supported in this version of darkpy\. Set {key}=0 and give weights"
-    with pytest.raises(CfgError, match=line):
-        parse(**{key: 1})
-    assert parse(**{key: 0})[1] == []
+def test_what_a_weights_file_lacks_is_read_without_a_note() -> None:
+    common, notes = parse(dontload=1, dontloadscales=1)
+    assert common.dontload
+    assert common.dontloadscales
+    assert notes == []
 
 
 def test_stopbackward_is_not_negative() -> None:

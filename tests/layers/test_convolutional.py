@@ -217,7 +217,7 @@ def test_options_without_effect_are_named() -> None:
     assert options.notes == ["x.cfg:15: [convolutional] dot has no effect in this version of darkpy."]
 
 
-@pytest.mark.parametrize("key", ["xnor", "binary", "antialiasing", "assisted_excitation", "rotate", "flipped"])
+@pytest.mark.parametrize("key", ["xnor", "binary", "antialiasing", "assisted_excitation", "rotate"])
 def test_variants_of_later_versions_are_refused(key: str) -> None:
     line = rf"x\.cfg:11: \[convolutional\] {key}=1: not supported in this version of darkpy\. Set {key}=0 for a plain"
     with pytest.raises(CfgError, match=line):

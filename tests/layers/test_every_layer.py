@@ -139,4 +139,6 @@ def test_all_names_of_a_type_lead_to_it() -> None:
         "local_avg": "local_avgpool",
         "lrn": "normalization",
         "silence": "empty",
+        "conn": "connected",
+        "soft": "softmax",
     }

@@ -210,7 +210,18 @@ def _nets() -> dict[str, dict[str, object]]:
     }
 
 
+def _classifiers() -> dict[str, list[Layer]]:
+    few: Layer = ("convolutional", output()[1] | {"filters": CLASSES})
+    layers = [*CHAIN[:-1], few, ("avgpool", {}), ("softmax", {"groups": 1})]
+    square = {"width": 64, "height": 64}
+    return {
+        "classifier": with_net(square, layers),
+        "classifier_cost": with_net(square, [*layers, ("cost", {"type": "sse"})]),
+    }
+
+
 TRAINING_CASES: dict[str, list[Layer]] = {
+    **_classifiers(),
     **{name: with_net({}, layers) for name, layers in (_heads() | _layers()).items()},
     **{name: with_net(net, [*CHAIN, yolo()]) for name, net in _nets().items()},
 }
@@ -249,19 +260,24 @@ def _arrays(plan: LayerPlan, following: LayerPlan | None, rng: np.random.Generat
         count = plan.output.channels
         shift, scale = _normal(rng, count, 0.1), _uniform(rng, count, 0.8, 1.2)
         return [shift, scale, _normal(rng, count, 0.1), _uniform(rng, count, 0.8, 1.2)]
-    if plan.kind != "convolutional":
+    if plan.kind == "convolutional":
+        count, fan_in = spec.filters, plan.inputs[0].channels // spec.groups * spec.size**2
+    elif plan.kind == "connected":
+        count, fan_in = spec.outputs, plan.inputs[0].size
+    else:
         return []
-    count, fan_in = spec.filters, plan.inputs[0].channels // spec.groups * spec.size**2
     gain = _GAIN.get(spec.activation, 2.0)
-    arrays = [_normal(rng, count, 0.1)]
+    bias = _normal(rng, count, 0.1)
+    of_norm = []
     if spec.batch_normalize:
         # A smaller branch in front of a sum keeps deep residual networks near unit size.
         shrink = 25.0 if following is not None and following.kind == "shortcut" else 1.0
-        arrays.append(_uniform(rng, count, 0.8, 1.2) * np.float32(gain**0.5))
-        arrays.append(_normal(rng, count, 0.1))
-        arrays.append(_uniform(rng, count, 0.8, 1.2) * np.float32(shrink))
+        of_norm.append(_uniform(rng, count, 0.8, 1.2) * np.float32(gain**0.5))
+        of_norm.append(_normal(rng, count, 0.1))
+        of_norm.append(_uniform(rng, count, 0.8, 1.2) * np.float32(shrink))
     variance = (1.0 if spec.batch_normalize else gain) / fan_in
-    return [*arrays, _normal(rng, count * fan_in, variance**0.5)]
+    weights = _normal(rng, count * fan_in, variance**0.5)
+    return [bias, *of_norm, weights] if plan.kind == "convolutional" else [bias, weights, *of_norm]
 
 
 def _normal(rng: np.random.Generator, count: int, deviation: float) -> np.ndarray:
@@ -273,11 +289,16 @@ def _uniform(rng: np.random.Generator, count: int, low: float, high: float) -> n
 
 
 def images_and_truths(blueprint: Blueprint, iterations: int) -> tuple[np.ndarray, np.ndarray]:
-    """Images (N, C, H, W) and truths (N, 200, 5) of a training case: all images are drawn first, truths next."""
+    """Images (N, C, H, W) and truths (N, 200, 5) of a training case: all images are drawn first, truths next.
+
+    The truths of a classifier are (N, classes).
+    """
     net = blueprint.net
     count = net.batch * iterations
     rng = np.random.default_rng(DATA_SEED)
     images = rng.random((count, net.channels, net.height, net.width), dtype=np.float32)
+    if any(plan.kind == "softmax" for plan in blueprint.layers):
+        return images, np.eye(CLASSES, dtype=np.float32)[rng.integers(CLASSES, size=count)]
     truths = np.zeros((count, 200, 5), np.float32)
     for image in truths:
         for box in range(int(rng.integers(2, 6))):
@@ -326,9 +347,13 @@ def compare_forward(blueprint: Blueprint, measured: dict[str, Any], folder: Path
     with torch.no_grad():
         for index, output in network.walk(images):
             theirs, tolerance = measured["layers"][index], DEEP_FORWARD if index > DEEP else FORWARD
-            assert output.shape[1:] == (theirs["c"], theirs["h"], theirs["w"]), index
+            if not blueprint.layers[index].is_output:  # [cost]: zeros
+                continue
+            if theirs["c"]:  # the reference gives [softmax] no shape
+                assert output.shape[1:] == (theirs["c"], theirs["h"], theirs["w"]), index
             ours = output.contiguous().view(-1).numpy()
             distance = np.abs(ours[sample_indices(ours.size)] - theirs["samples"]).max()
-            assert distance / (1.0 if index in network.head_indices else theirs["rms"]) <= tolerance, index
+            is_absolute = index in network.head_indices or blueprint.layers[index].kind == "softmax"
+            assert distance / (1.0 if is_absolute else theirs["rms"]) <= tolerance, index
             rms = float(np.sqrt(np.mean(np.square(ours, dtype=np.float64))))
             assert abs(rms / theirs["rms"] - 1) <= tolerance, index

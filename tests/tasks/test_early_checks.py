@@ -32,9 +32,9 @@ def test_all_errors_of_a_cfg_are_said_before_the_run_is_refused(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = project.cfg.read_text()
-    wrong = text.replace("activation=leaky", "activation=silu").replace("filters=14", "filters=255")
+    wrong = text.replace("activation=leaky", "activation=sillu").replace("filters=14", "filters=255")
     project.cfg.write_text(wrong.replace("mask=0,1", "mask=0,2"))
-    with pytest.raises(CfgError, match=r"activation=silu: unknown value"):
+    with pytest.raises(CfgError, match=r"activation=sillu: unknown value"):
         project.train()
     lines = diagnostics(capsys.readouterr().err)
     assert [line.partition(": error: ")[2][:20] for line in lines] == ["[yolo] mask=0,2: nam"]
