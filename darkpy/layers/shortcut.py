@@ -64,6 +64,7 @@ class Shortcut(nn.Module):
     def __init__(self, spec: "ShortcutSpec", channels: int) -> None:
         super().__init__()
         self.normalization = spec.normalization
+        self.alpha, self.beta = spec.alpha, spec.beta
         self.activation = ACTIVATIONS[spec.activation]
         rows = len(spec.layers) + 1
         self.weight = None
@@ -78,8 +79,10 @@ class Shortcut(nn.Module):
             total: Tensor = _GatedSum.apply(self.weight, self.normalization, first, *fitted)
             return self.activation(total)
         total = first
+        is_plain = self.alpha == self.beta == 1
         for x in others:
-            total = _add(total, x)
+            is_plain_sum = is_plain and x.shape[2:] == total.shape[2:]
+            total = _add(total, x) if is_plain_sum else _add_apart(total, x, self.alpha, self.beta)
         return self.activation(total)
 
 
@@ -96,6 +99,29 @@ def _add(total: Tensor, x: Tensor) -> Tensor:
     return torch.cat([total[:, :common] + x, total[:, common:]], dim=1)
 
 
+def _add_apart(total: Tensor, x: Tensor, alpha: float, beta: float) -> Tensor:
+    """Return alpha total + beta x where they meet, and total elsewhere; every so many pixels of the larger meet.
+
+    Args:
+        total: (B, C, H, W).
+        x: (B, any C, H', W'), in one ratio to H and W.
+        alpha: Factor of total.
+        beta: Factor of x.
+    """
+    sample, stride = _steps(total.shape[3], x.shape[3])
+    channels, height, width = (min(one, other) for one, other in zip(total.shape[1:], x.shape[1:], strict=True))
+    result = total.clone()
+    meeting = result[:, :channels, : height * sample : sample, : width * sample : sample]
+    added = x[:, :channels, : height * stride : stride, : width * stride : stride]
+    meeting.mul_(alpha).add_(added, alpha=beta)
+    return result
+
+
+def _steps(length: int, other: int) -> tuple[int, int]:
+    """Return the step between pixels that meet, in the first and in the other."""
+    return max(length // other, 1), max(other // length, 1)
+
+
 @layer("shortcut")
 @dataclass(frozen=True, slots=True)
 class ShortcutSpec:
@@ -106,6 +132,8 @@ class ShortcutSpec:
     activation: str
     weighted: int  # 0 no, 1 one weight for each input, 2 one for each input and channel
     normalization: int  # 0 none, 1 relu, 2 softmax
+    alpha: float = 1.0  # of the previous layer where an earlier one is added; keys of the original darknet
+    beta: float = 1.0  # of an earlier layer
 
     @classmethod
     def parse(cls, options: Options) -> Self:
@@ -122,6 +150,8 @@ class ShortcutSpec:
             activation=read_activation(options, "linear", loud=True),
             weighted=weighted,
             normalization=_NORMALIZATIONS.get(word, 0),
+            alpha=options.real("alpha", 1.0),
+            beta=options.real("beta", 1.0),
         )
 
     def sources(self, index: int) -> tuple[int, ...]:
@@ -130,10 +160,13 @@ class ShortcutSpec:
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         first = inputs[0]
         for number, shape in zip(self.layers, inputs[1:], strict=True):
-            if (shape.height, shape.width) != (first.height, first.width):
+            if (shape.height, shape.width) == (first.height, first.width):
+                continue
+            if self.weighted or _steps(first.width, shape.width) != _steps(first.height, shape.height):
+                rule = "Give both one size" if self.weighted else "Give both one size, or one ratio of width and height"
                 raise CfgError(
                     f"{self.where} adds layers of different sizes: the previous layer is {first.width}x{first.height}, "
-                    f"layer {number} is {shape.width}x{shape.height}. Give both one size."
+                    f"layer {number} is {shape.width}x{shape.height}. {rule}."
                 )
         return first
 

@@ -51,7 +51,7 @@ def test_a_head_with_other_classes_is_judged_by_those_of_the_others(tmp_path: Pa
 
 
 def test_a_head_without_a_first_net_is_told_the_classes_of_the_others(tmp_path: Path) -> None:
-    text = planted("classes=2", "classes=3").replace("[net]\n", "[cost]\n", 1)
+    text = planted("classes=2", "classes=3").replace("[net]\n", "[history]\n", 1)
     assert ("classes", line_of(text, "classes=3"), "classes=2") in found(tmp_path, text)
 
 

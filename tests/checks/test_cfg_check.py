@@ -119,12 +119,12 @@ def test_what_only_darkpy_can_read_is_a_warning(raw: bytes, code: str | None, tm
 
 
 def test_after_an_unknown_section_nothing_is_guessed(tmp_path: Path) -> None:
-    """What [reorg] puts out is not known, so the layers behind it are not said to misfit."""
-    text = CLEAN.replace("[upsample]\nstride=2", "[reorg]\nstride=2\nfilters=7").replace("filters=21", "filters=13")
+    """What [history] puts out is not known, so the layers behind it are not said to misfit."""
+    text = CLEAN.replace("[upsample]\nstride=2", "[history]\nstride=2\nfilters=7").replace("filters=21", "filters=13")
     path = write_cfg(tmp_path, text)
     assert found(path) == [
         ("filters", line_of(text, "filters=13")),
-        ("unsupported", line_of(text, "[reorg]")),
+        ("unsupported", line_of(text, "[history]")),
         ("filters", line_of(text, "filters=13", count=2)),
     ]
 

@@ -82,7 +82,7 @@ PLANTS = (
     Plant("no number", "learning_rate=0.001", "learning_rate=fast", ERROR, "value", "learning_rate=fast", ["is no number"]),
     Plant("1e3", "max_batches=4000", "max_batches=4e3", ERROR, "value", "max_batches=4e3", ["Write 4000"], "max_batches=4000"),
     Plant("unknown section", "[upsample]", "[upsampel]", ERROR, "section", "[upsampel]", ["Did you mean [upsample]?"]),
-    Plant("later section", "[upsample]\nstride=2", "[reorg]\nstride=2", ERROR, "unsupported", "[reorg]", ["not supported"]),
+    Plant("later section", "[upsample]\nstride=2", "[history]\nstride=2", ERROR, "unsupported", "[history]", ["not supported"]),
     Plant("no bracket", "[upsample]\n", "[upsample\n[upsample]\n", ERROR, "section", "[upsample", ["is no section"]),
     Plant("before net", "[net]", "batch=3\n[net]", ERROR, "section", "batch=3", ["stands before the first section"]),
     Plant("second net", "[upsample]\nstride=2\n", "[upsample]\nstride=2\n[net]\nbatch=1\n", ERROR, "section", "[net]", ["two cfg files in one"], None, 1, 2),

@@ -140,10 +140,57 @@ def test_sources_must_be_named() -> None:
         sections.spec("shortcut", {"activation": "linear"})
 
 
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ((3, 4, 6), (5, 8, 12)),
+        ((5, 8, 12), (3, 4, 6)),
+        ((4, 3, 3), (4, 7, 7)),
+        ((4, 7, 7), (2, 2, 2)),
+        ((2, 5, 5), (3, 7, 7)),
+    ],
+)
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (0.5, 2.0)])
+def test_layers_of_other_sizes_meet_at_every_so_many_pixels(
+    first: tuple[int, int, int], other: tuple[int, int, int], alpha: float, beta: float
+) -> None:
+    """As the original darknet adds them: out[k, j sample, i sample] = alpha out + beta from[k, j stride, i stride]."""
+    x, y = sections.images(2, *first).requires_grad_(), sections.images(2, *other, seed=2).requires_grad_()
+    spec = sections.spec("shortcut", {"from": 0, "activation": "linear", "alpha": alpha, "beta": beta})
+    assert spec.output_shape([Shape(*first), Shape(*other)]) == Shape(*first)
+    output = spec.build([Shape(*first), Shape(*other)])(x, y)
+    gradient = sections.images(2, *first, seed=3)
+    output.backward(gradient)
+    expected, from_x, from_y = x.detach().clone(), gradient.clone(), torch.zeros_like(y)
+    stride, sample = max(other[2] // first[2], 1), max(first[2] // other[2], 1)
+    for k in range(min(first[0], other[0])):
+        for j in range(min(first[1], other[1])):
+            for i in range(min(first[2], other[2])):
+                to, of = (slice(None), k, j * sample, i * sample), (slice(None), k, j * stride, i * stride)
+                expected[to] = alpha * expected[to] + beta * y.detach()[of]
+                from_x[to] = alpha * gradient[to]
+                from_y[of] = beta * gradient[to]
+    assert torch.allclose(output, expected)
+    assert torch.allclose(x.grad, from_x)  # type: ignore[arg-type]
+    assert torch.allclose(y.grad, from_y)  # type: ignore[arg-type]
+
+
+def test_alpha_and_beta_act_on_equal_sizes_too() -> None:
+    values = {"from": 0, "alpha": 0.5, "beta": 3}
+    assert added(column(2.0, 4.0), column(10.0, 20.0), **values).flatten().tolist() == [31, 62]
+
+
+def test_weights_need_one_size() -> None:
+    with pytest.raises(
+        CfgError, match=r"x\.cfg:10: \[shortcut\] adds layers of different sizes: .* Give both one size\."
+    ):
+        sections.spec("shortcut", {"from": 0, **WEIGHTED}).output_shape([Shape(1, 4, 4), Shape(1, 8, 8)])
+
+
 def test_sizes_must_agree() -> None:
     line = (
         r"x\.cfg:10: \[shortcut\] adds layers of different sizes: the previous layer is 5x4, layer 1 is 9x8\. "
-        "Give both one size"
+        "Give both one size, or one ratio of width and height"
     )
     with pytest.raises(CfgError, match=line):
         sections.spec("shortcut", {"from": "0,1"}).output_shape([Shape(1, 4, 5), Shape(1, 4, 5), Shape(1, 8, 9)])
