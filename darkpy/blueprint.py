@@ -48,6 +48,11 @@ class LayerPlan:
         return self.spec.bflops(self.inputs, self.output)
 
     @property
+    def owner(self) -> int | None:
+        """Index of the layer whose weights this one uses, or None if it has its own."""
+        return cast("int | None", getattr(self.spec, "shares", None))
+
+    @property
     def is_output(self) -> bool:
         """Whether the layer's output may be that of the network; darknet takes the last one that is."""
         return bool(getattr(self.spec, "is_output", True))
@@ -137,7 +142,7 @@ def _plan_layer(section: Section, net: NetSpec, before: list[LayerPlan], section
         output = spec.output_shape(inputs)
     except WrongChannels as misfit:
         raise CfgError(filters_message(section, sources[0], sections, misfit)) from None
-    return LayerPlan(
+    plan = LayerPlan(
         index=index,
         kind=kind_of(spec),
         where=options.where,
@@ -148,6 +153,10 @@ def _plan_layer(section: Section, net: NetSpec, before: list[LayerPlan], section
         output=output,
         notes=(*options.notes, *options.leftovers()),
     )
+    if plan.owner is not None:
+        owner = before[plan.owner]
+        spec.check_owner(owner.spec, owner.inputs, inputs)  # type: ignore[attr-defined]  # of those that share
+    return plan
 
 
 def read_layer(section: Section, index: int) -> tuple[LayerSpec, CommonOptions, Options]:

@@ -45,7 +45,9 @@ class Network(nn.Module):
         self._output = max((plan.index for plan in blueprint.layers if plan.is_output), default=0)
         self._frozen = max((p.index for p in blueprint.layers if p.common.stopbackward == 1), default=0)
         self._last_only_bn = max((p.index for p in blueprint.layers if p.common.train_only_bn), default=-1)
-        for module in self.layers:
+        for plan, module in zip(blueprint.layers, self.layers, strict=True):
+            if plan.owner is not None:
+                cast(Convolution, module).share(cast(Convolution, self.layers[plan.owner]))
             if isinstance(module, Convolution):
                 module.guards = self.net.try_fix_nan
             if isinstance(module, Dropout):

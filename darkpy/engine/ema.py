@@ -53,7 +53,8 @@ class WeightAverage:
         for plan, module in zip(network.blueprint.layers, network.layers, strict=True):
             names = {parameter: name for name, parameter in module.named_parameters()}
             for parameter, rule in plan.spec.parameter_rules(module):
-                if self.alpha and rule.of_convolution and plan.index >= network.updated_from:
+                is_own = parameter in names  # no average is kept of weights that a layer shares
+                if self.alpha and rule.of_convolution and is_own and plan.index >= network.updated_from:
                     self._live[f"ema.{plan.index}.{names[parameter]}"] = parameter
 
     @property

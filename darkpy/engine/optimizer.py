@@ -17,10 +17,11 @@ update_network_gpu; src/shortcut_layer.c.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from darkpy.engine._adam import AdamRule, adam_step
 from darkpy.engine._state import restore_tensors
@@ -38,6 +39,7 @@ class _Treatment:
     rule: ParameterRule
     rate_factor: float
     first_update: int  # an earlier one is left out; gradients go on adding up
+    turn: int = 0  # weights that layers share are updated once for each, in turn
 
 
 @dataclass(slots=True)
@@ -74,11 +76,13 @@ class DarknetUpdate:
         self._state: dict[str, Rest] = {}
         self._of_normalization: set[Tensor] = set()  # scales and shifts of batch norm
         self._groups: dict[_Treatment, _Group] = {}
+        self._taken: dict[Tensor, list[_Group]] = {}  # which groups update a parameter
         self.close()
         for plan, module in zip(network.blueprint.layers, network.layers, strict=True):
             if plan.index < network.updated_from:
                 continue
-            names = {parameter: name for name, parameter in module.named_parameters()}
+            owner = cast(nn.Module, getattr(module, "owner", module))
+            names = {parameter: name for name, parameter in owner.named_parameters()}
             first = max(plan.common.dont_update + 1, plan.common.burnin_update * net.burn_in)
             if "scale" in names.values():
                 self._of_normalization |= {parameter for parameter in names if parameter.ndim == 1}
@@ -87,7 +91,11 @@ class DarknetUpdate:
                 self._take(f"{plan.index}.{names[parameter]}", parameter, treatment)
 
     def _take(self, name: str, parameter: Tensor, treatment: _Treatment) -> None:
-        """Give a parameter its accumulators."""
+        """Give a parameter its accumulators; one that layers share has them already."""
+        earlier = self._taken.setdefault(parameter, [])
+        if earlier:
+            self._take_again(parameter, earlier, replace(treatment, turn=len(earlier)))
+            return
         group = self._groups.setdefault(treatment, _Group(treatment))
         kept = {"v": group.accumulators}
         if self._adam is not None and treatment.rule.of_convolution:
@@ -96,8 +104,20 @@ class DarknetUpdate:
         for letter, rests in kept.items():
             rests.append(self._rest(parameter.detach()))
             self._state[f"{name}.{letter}"] = rests[-1]
+        earlier.append(group)
         register = parameter.register_post_accumulate_grad_hook
         self._network.gradient_hooks.append(register(_gathers_into(group.accumulators[-1])))  # type: ignore[no-untyped-call]
+
+    def _take_again(self, parameter: Tensor, earlier: list[_Group], treatment: _Treatment) -> None:
+        """Let another layer update a parameter once more, from the same accumulators."""
+        group = self._groups.setdefault(treatment, _Group(treatment))
+        place = next(number for number, one in enumerate(earlier[0].parameters) if one is parameter)
+        group.parameters.append(parameter)
+        group.accumulators.append(earlier[0].accumulators[place])
+        if earlier[0].means:
+            group.means.append(earlier[0].means[place])
+            group.squares.append(earlier[0].squares[place])
+        earlier.append(group)
 
     @property
     def parameters(self) -> Iterable[Tensor]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -12,31 +12,36 @@ from torch.nn import functional as F
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
-from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._base import LayerSpec, ParameterRule, Shape, layer, previous, total_stride
 from darkpy.layers._batch_norm import EPSILON, normalize
+from darkpy.layers._blur import Blur, blur_of
 from darkpy.layers._guard import guarded_input, guarded_output
 
 # Variants of a convolution that come with a later version; each changes the arithmetic, so none is passed over.
 _LATER = (
     "xnor",
     "binary",
-    "antialiasing",
     "assisted_excitation",
     "sway",
     "rotate",
     "stretch",
     "stretch_sway",
 )
+_SHARED = ("weight", "bias", "scale", "rolling_mean", "rolling_variance")
 _FEW_CHANNELS = 16  # below it oneDNN's 1x1 convolution with a stride writes past a buffer (torch 2.14, CPU)
 _CENTRALIZED = 32  # weights of a filter: the GPU build centralises only filters of a multiple of these
 _WITHOUT_EFFECT = ("bin_output", "reverse", "coordconv", "stream", "wait_stream", "dot", "angle")
 
 
 class Convolution(nn.Module):
-    """A convolution with bias, or with batch norm, and its activation."""
+    """A convolution with bias, or with batch norm, and its activation. It may take its weights from another one."""
+
+    owner: "Convolution"  # of the weights and statistics: itself, unless it shares another one's
 
     def __init__(self, spec: "ConvolutionalSpec", in_channels: int) -> None:
         super().__init__()
+        self.__dict__["owner"] = self  # no part of this module
+        self.blur = spec.blur
         self.stride = (spec.stride_y, spec.stride_x)
         self.thinned = (1, 1)  # step between the pixels that are read at all
         if spec.size == 1 and spec.pad == 0 and in_channels < _FEW_CHANNELS:
@@ -59,6 +64,20 @@ class Convolution(nn.Module):
             self.register_buffer("rolling_mean", torch.zeros(spec.filters))
             self.register_buffer("rolling_variance", torch.zeros(spec.filters))  # 0, not 1: as darknet begins
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what the owner has of weights and statistics."""
+        owner = self.__dict__.get("owner")
+        if name in _SHARED and owner is not self and owner is not None:
+            return getattr(owner, name)
+        return super().__getattr__(name)
+
+    def share(self, other: "Convolution") -> None:
+        """Use another one's weights and statistics from now on, and drop the own ones."""
+        for name in _SHARED:
+            self._parameters.pop(name, None)
+            self._buffers.pop(name, None)
+        self.__dict__["owner"] = other.owner
+
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, filters, H', W') for (B, C, H, W)."""
         if self.guards:
@@ -69,7 +88,10 @@ class Convolution(nn.Module):
         x = F.conv2d(x, self.weight, bias, self.stride, self.padding, self.dilation, self.groups)
         if self.is_normalized:
             x = self._normalize(x)
-        return guarded_output(self.activation(x)) if self.guards else self.activation(x)
+        x = self.activation(x)
+        if self.blur is not None:
+            x = self.blur(x)
+        return guarded_output(x) if self.guards else x
 
     def _normalize(self, x: Tensor) -> Tensor:
         return normalize(x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, training=self.training)
@@ -78,6 +100,9 @@ class Convolution(nn.Module):
     def fuse(self) -> None:
         """Fold batch norm into weight and bias, in double precision as darknet's inference commands do."""
         if not self.is_normalized:
+            return
+        if self.owner is not self:  # whose weights are fused already
+            self.is_normalized = False
             return
         bias, scale, mean, variance, weight = (
             tensor.cpu().double()  # on the CPU, since Apple's GPUs have no double precision
@@ -107,6 +132,8 @@ class ConvolutionalSpec:
     clip: float = 0.0  # bound of the weights after an update; 0 for none
     grad_centr: bool = False
     flipped: bool = False  # a weights file holds the weights column by column
+    blur: Blur | None = None  # antialiasing: the strides are the blur's, the convolution's are 1
+    shares: int | None = None  # absolute index of the layer whose weights it uses
 
     @classmethod
     def parse(cls, options: Options) -> Self:
@@ -114,8 +141,6 @@ class ConvolutionalSpec:
         for key in _LATER:
             if options.text(key, "0") not in ("0", "-1"):
                 options.fail(key, f"not supported in this version of darkpy. Set {key}=0 for a plain convolution.")
-        if options.has("share_index"):  # 0 and -1 name layers, too
-            options.fail("share_index", "not supported in this version of darkpy. Remove it: each has its own weights.")
         for key in _WITHOUT_EFFECT:
             if options.has(key):
                 options.notes.append(f"{options.at(key)} {key} has no effect in this version of darkpy.")
@@ -130,12 +155,14 @@ class ConvolutionalSpec:
             options.notes.append(f"{where} cross-iteration batch norm acts as plain one in this version of darkpy.")
             normalize = 1
         dilation = options.integer("dilation", 1, at_least=1)
+        stride_x, stride_y = (step if step >= 1 else stride for step in (stride_x, stride_y))
+        blur = blur_of(options.integer("antialiasing", 0), stride_x, stride_y)
         return cls(
             where=options.where,
             filters=filters,
             size=size,
-            stride_x=stride_x if stride_x >= 1 else stride,
-            stride_y=stride_y if stride_y >= 1 else stride,
+            stride_x=1 if blur else stride_x,
+            stride_y=1 if blur else stride_y,
             pad=size // 2 if options.flag("pad") else padding,
             groups=max(options.integer("groups", 1), 1),
             dilation=1 if size == 1 else dilation,
@@ -144,12 +171,38 @@ class ConvolutionalSpec:
             clip=options.real("clip", 0.0, at_least=0.0),
             grad_centr=options.flag("grad_centr"),
             flipped=options.flag("flipped"),
+            blur=blur,
+            shares=_shared_layer(options),
         )
 
     def sources(self, index: int) -> tuple[int, ...]:
         return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
+        convolved = self._convolved_shape(inputs)
+        return self.blur.output_shape(convolved) if self.blur else convolved
+
+    def check_owner(self, owner: LayerSpec, inputs: Sequence[Shape], own_inputs: Sequence[Shape]) -> None:
+        """Check that the layer whose weights this one uses has weights of its shape.
+
+        Args:
+            owner: Of that layer.
+            inputs: Of that layer.
+            own_inputs: Of this layer.
+
+        Raises:
+            CfgError: If they do not fit.
+        """
+        if isinstance(owner, ConvolutionalSpec) and inputs[0].channels == own_inputs[0].channels:
+            names = ("size", "filters", "groups", "batch_normalize")
+            if all(getattr(owner, name) == getattr(self, name) for name in names):
+                return
+        raise CfgError(
+            f"{self.where} Layer size, nweights, channels or filters don't match for the share_layer {self.shares}. "
+            "Name a [convolutional] of the same size, filters, groups, batch_normalize and input channels."
+        )
+
+    def _convolved_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs
         for name, count in (("input channels", source.channels), ("filters", self.filters)):
             if count % self.groups:
@@ -177,6 +230,8 @@ class ConvolutionalSpec:
 
     def blobs(self, module: nn.Module) -> Sequence[Tensor]:
         assert isinstance(module, Convolution)
+        if self.shares is not None:
+            return ()
         if not self.batch_normalize:
             return (module.bias, module.weight)
         return (module.bias, module.scale, module.rolling_mean, module.rolling_variance, module.weight)
@@ -209,8 +264,26 @@ class ConvolutionalSpec:
             window = f"{self.size:2d} x{self.size:2d}/{self.stride_x:2d}({self.dilation:1d})"
         else:
             window = f"{self.size:2d} x{self.size:2d}/{self.stride_x:2d}   "
-        return f"conv  {filters}{window}{inputs[0]} -> {output} {self.bflops(inputs, output):5.3f} BF"
+        tag = "conv  " if self.shares is None else "convS "
+        convolved = self._convolved_shape(inputs) if self.blur else output
+        row = f"{tag}{filters}{window}{inputs[0]} -> {convolved} {self.bflops(inputs, output):5.3f} BF"
+        return f"{row}\n{self.blur.row(convolved)}" if self.blur else row
 
     def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
         per_output = inputs[0].channels // self.groups * self.size * self.size
-        return 2.0 * per_output * output.size / 1e9
+        convolved = self._convolved_shape(inputs) if self.blur else output
+        return 2.0 * per_output * convolved.size / 1e9
+
+    def announcements(self) -> tuple[str, ...]:
+        """Return the line that darknet prints on stdout while it reads the section."""
+        return ("AA:  ",) if self.blur else ()
+
+
+def _shared_layer(options: Options) -> int | None:
+    """Return the absolute index that ``share_index`` names, or None without it."""
+    if not options.has("share_index"):
+        return None
+    (index, *others) = options.layers("share_index")
+    if others:
+        options.fail("share_index", f"names {1 + len(others)} layers, but one owns the weights. Keep one.")
+    return index

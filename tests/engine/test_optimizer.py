@@ -182,3 +182,33 @@ def test_a_gradient_that_is_no_number_is_found() -> None:
     assert not update.is_finite()
     update.clear()
     assert update.is_finite()
+
+
+@pytest.mark.parametrize("adam", [0, 1])
+def test_weights_that_layers_share_are_updated_once_for_each(adam: int) -> None:
+    """One accumulator, and decay, step and momentum twice."""
+    layers = [golden.conv(3), golden.conv(3, share_index=0), golden.output(), golden.yolo()]
+    settings: dict[str, object] = {"momentum": 0.9, "decay": 0.01, "adam": adam, "B1": 0.9, "B2": 0.99, "eps": 1e-4}
+    net = Network(plan_network(golden.sections(golden.with_net(settings, layers)), Path("case.cfg")))
+    weight = net.layers[0].weight
+    assert isinstance(weight, Tensor)
+    update = DarknetUpdate(net)
+    value, total = weight.detach().double(), torch.zeros_like(weight).double()
+    mean, square = torch.zeros_like(total), torch.zeros_like(total)
+    for iteration in (1, 2):
+        gradient = torch.full_like(weight, 0.5 * iteration) + weight.detach()
+        give(weight, gradient)
+        total -= gradient.double()
+        update.step(rate=0.1, images=IMAGES, iteration=iteration)
+        for _ in range(2):
+            total -= 0.01 * IMAGES * value
+            if adam:
+                mean, square = 0.9 * mean + 0.1 * total, 0.99 * square + 0.01 * total**2
+                size = (square / (1 - 0.99**iteration)).sqrt() + 1e-4
+                value = value + 0.1 * mean / (1 - 0.9**iteration) / size
+                total = torch.zeros_like(total)
+            else:
+                value = value + 0.1 / IMAGES * total
+                total = total * 0.9
+        torch.testing.assert_close(weight.detach().double(), value, rtol=1e-5, atol=1e-6)
+    assert len([name for name in update.state() if name.endswith("weight.v")]) == 2  # of layers 0 and 2

@@ -217,18 +217,11 @@ def test_options_without_effect_are_named() -> None:
     assert options.notes == ["x.cfg:15: [convolutional] dot has no effect in this version of darkpy."]
 
 
-@pytest.mark.parametrize("key", ["xnor", "binary", "antialiasing", "assisted_excitation", "rotate"])
+@pytest.mark.parametrize("key", ["xnor", "binary", "assisted_excitation", "rotate"])
 def test_variants_of_later_versions_are_refused(key: str) -> None:
     line = rf"x\.cfg:11: \[convolutional\] {key}=1: not supported in this version of darkpy\. Set {key}=0 for a plain"
     with pytest.raises(CfgError, match=line):
         sections.spec("convolutional", {key: 1})
-
-
-@pytest.mark.parametrize("target", [0, -1, 3])
-def test_shared_weights_are_refused_whichever_layer_they_are_of(target: int) -> None:
-    line = rf"x\.cfg:11: \[convolutional\] share_index={target}: not supported in this version of darkpy\. Remove it"
-    with pytest.raises(CfgError, match=line):
-        sections.spec("convolutional", {"share_index": target})
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,8 @@ def _arrays(plan: LayerPlan, following: LayerPlan | None, rng: np.random.Generat
         count = plan.output.channels
         shift, scale = _normal(rng, count, 0.1), _uniform(rng, count, 0.8, 1.2)
         return [shift, scale, _normal(rng, count, 0.1), _uniform(rng, count, 0.8, 1.2)]
+    if plan.owner is not None:
+        return []
     if plan.kind == "convolutional":
         count, fan_in = spec.filters, plan.inputs[0].channels // spec.groups * spec.size**2
     elif plan.kind == "connected":
