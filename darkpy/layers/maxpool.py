@@ -1,8 +1,8 @@
 """[maxpool]: maximum over a window, or over channels.  Source: darknet src/maxpool_layer.c, src/parser.c."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, replace
+from typing import Self, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._blur import Blur, blur_of
 
 _OUTSIDE = torch.finfo(torch.float32).min  # what darknet takes for pixels outside the picture
 
@@ -56,6 +57,19 @@ class ChannelMaximum(nn.Module):
         return torch.unflatten(x, 1, (-1, self.out_channels)).amax(1)
 
 
+class Blurred(nn.Module):
+    """A pooling and the blur behind it."""
+
+    def __init__(self, pooling: nn.Module, blur: Blur) -> None:
+        super().__init__()
+        self.pooling = pooling
+        self.blur = blur
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, C, H', W') for (B, C, H, W)."""
+        return self.blur(cast(Tensor, self.pooling(x)))
+
+
 @layer("maxpool", "max")
 @dataclass(frozen=True, slots=True)
 class MaxpoolSpec:
@@ -67,12 +81,15 @@ class MaxpoolSpec:
     stride_y: int
     padding: int  # of both sides together
     out_channels: int  # 0: pool over windows; else over channels
+    blur: Blur | None = None  # antialiasing: the strides are the blur's, the pooling's are 1
 
     @classmethod
     def parse(cls, options: Options) -> Self:
-        for key in ("antialiasing", "maxpool_zero_nonmax"):
-            if options.flag(key):
-                options.fail(key, f"not supported in this version of darkpy. Set {key}=0 for a plain [maxpool].")
+        if options.flag("maxpool_zero_nonmax"):
+            options.fail(
+                "maxpool_zero_nonmax",
+                "not supported in this version of darkpy. Set maxpool_zero_nonmax=0 for a plain [maxpool].",
+            )
         stride = options.integer("stride", 1, at_least=1, loud=True)
         stride_x = options.integer("stride_x", stride, at_least=1)
         stride_y = options.integer("stride_y", stride, at_least=1)
@@ -80,12 +97,25 @@ class MaxpoolSpec:
         padding = options.integer("padding", size - 1, at_least=0)
         out_channels = options.integer("out_channels", 1, at_least=1)
         over_channels = options.flag("maxpool_depth")
-        return cls(options.where, size, stride_x, stride_y, padding, out_channels if over_channels else 0)
+        blur = blur_of(options.integer("antialiasing", 0), stride_x, stride_y)
+        return cls(
+            where=options.where,
+            size=size,
+            stride_x=1 if blur else stride_x,
+            stride_y=1 if blur else stride_y,
+            padding=padding,
+            out_channels=out_channels if over_channels else 0,
+            blur=blur,
+        )
 
     def sources(self, index: int) -> tuple[int, ...]:
         return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
+        pooled = self._pooled_shape(inputs)
+        return self.blur.output_shape(pooled) if self.blur else pooled
+
+    def _pooled_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs
         if self.out_channels:
             if self.out_channels > source.channels:
@@ -104,7 +134,8 @@ class MaxpoolSpec:
         return Shape(source.channels, height, width)
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
-        return ChannelMaximum(self.out_channels) if self.out_channels else WindowMaximum(self)
+        pooling = ChannelMaximum(self.out_channels) if self.out_channels else WindowMaximum(self)
+        return Blurred(pooling, self.blur) if self.blur else pooling
 
     def blobs(self, module: nn.Module) -> Sequence[Tensor]:
         return ()
@@ -113,6 +144,9 @@ class MaxpoolSpec:
         return ()
 
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
+        if self.blur:
+            pooled = self._pooled_shape(inputs)
+            return f"{replace(self, blur=None).row(inputs, pooled)}\n{self.blur.row(pooled)}"
         window = f"{self.size:2d}x{self.size:2d}/{self.stride_x:2d}"
         tail = f"{inputs[0]} -> {output} {self.bflops(inputs, output):5.3f} BF"
         if self.out_channels:
@@ -122,4 +156,9 @@ class MaxpoolSpec:
         return f"max{'':15}{window}   {tail}"
 
     def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return self.size * self.size * inputs[0].channels * output.height * output.width / 1e9
+        pooled = self._pooled_shape(inputs) if self.blur else output
+        return self.size * self.size * inputs[0].channels * pooled.height * pooled.width / 1e9
+
+    def announcements(self) -> tuple[str, ...]:
+        """Return the line that darknet prints on stdout while it reads the section."""
+        return ("AA:  ",) if self.blur else ()

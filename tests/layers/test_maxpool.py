@@ -133,11 +133,41 @@ def test_defaults_are_told() -> None:
     assert options.notes == ["stride: Using default '1'", "size: Using default '1'"]
 
 
-@pytest.mark.parametrize("key", ["antialiasing", "maxpool_zero_nonmax"])
-def test_variants_of_later_versions_are_refused(key: str) -> None:
-    line = rf"x\.cfg:11: \[maxpool\] {key}=1: not supported in this version of darkpy\. Set {key}=0"
+@pytest.mark.parametrize(("kind", "shape"), [(1, Shape(3, 4, 5)), (2, Shape(3, 3, 4))])
+def test_antialiasing_pools_at_stride_1_and_blurs_at_the_stride(kind: int, shape: Shape) -> None:
+    source = Shape(3, 7, 9)
+    spec = sections.spec("maxpool", {"size": 2, "stride": 2, "antialiasing": kind})
+    assert spec.output_shape([source]) == shape
+    x = sections.images(2, *source).requires_grad_()
+    output = spec.build([source])(x)
+    pooled = sections.spec("maxpool", {"size": 2, "stride": 1}).build([source])(x).detach()
+    kernel = torch.tensor([1.0, 2.0, 1.0]) / 4 if kind == 1 else torch.tensor([0.5, 0.5])
+    around = 1 if kind == 1 else 0
+    padded = torch.nn.functional.pad(pooled, (around,) * 4)
+    for i in range(shape.height):
+        for j in range(shape.width):
+            window = padded[:, :, 2 * i : 2 * i + len(kernel), 2 * j : 2 * j + len(kernel)]
+            expected = (window * kernel.unsqueeze(1) * kernel).sum((2, 3))
+            assert torch.allclose(output[:, :, i, j], expected, atol=1e-6)
+    output.sum().backward()
+    assert x.grad is not None
+    assert x.grad.sum().item() > 0
+
+
+def test_the_rows_of_antialiasing() -> None:
+    source = Shape(32, 64, 64)
+    spec = sections.spec("maxpool", {"size": 2, "stride": 2, "antialiasing": 1})
+    assert spec.row([source], spec.output_shape([source])).split("\n") == [
+        "max                2x 2/ 1     64 x  64 x  32 ->   64 x  64 x  32 0.001 BF",
+        "conv     32/  32  3 x 3/ 2     64 x  64 x  32 ->   32 x  32 x  32 0.001 BF",
+    ]
+    assert spec.bflops([source], spec.output_shape([source])) == 4 * 32 * 64 * 64 / 1e9
+
+
+def test_a_variant_of_a_later_version_is_refused() -> None:
+    line = r"x\.cfg:11: \[maxpool\] maxpool_zero_nonmax=1: not supported in this version of darkpy\. Set maxpool_zero"
     with pytest.raises(CfgError, match=line):
-        sections.spec("maxpool", {key: 1})
+        sections.spec("maxpool", {"maxpool_zero_nonmax": 1})
 
 
 def test_a_window_must_fit() -> None:
