@@ -53,6 +53,11 @@ class LayerPlan:
         return cast("int | None", getattr(self.spec, "shares", None))
 
     @property
+    def notes_size(self) -> bool:
+        """Whether darknet notes the width and height of the layer's input, which its mean of outputs asks for."""
+        return bool(getattr(self.spec, "notes_size", True))
+
+    @property
     def is_output(self) -> bool:
         """Whether the layer's output may be that of the network; darknet takes the last one that is."""
         return bool(getattr(self.spec, "is_output", True))
@@ -97,7 +102,7 @@ class Blueprint:
     def _reads_an_image(self, layer: LayerPlan) -> bool:
         while layer.kind == "route":  # darknet notes the input of a route's first source as that of the route
             layer = self.layers[layer.sources[0]]
-        return not layer.is_in_place and layer.inputs[0].width > 1 and layer.inputs[0].height > 1
+        return layer.notes_size and layer.inputs[0].width > 1 and layer.inputs[0].height > 1
 
 
 def read_blueprint(path: Path) -> Blueprint:

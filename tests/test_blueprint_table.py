@@ -167,3 +167,11 @@ def test_one_option_of_net_in_a_layer_is_only_unknown() -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CfgError, match=r"Couldn't open file: .*x\.cfg: not found"):
         read_blueprint(tmp_path / "x.cfg")
+
+
+def test_the_mean_of_outputs_leaves_out_layers_whose_input_size_darknet_does_not_note() -> None:
+    """[connected], [cost], [activation] and plain [dropout]; that with blocks counts."""
+    made = sections.network(
+        sections.conv(filters=2) + "[activation]\n[dropout]\n[dropout]\ndropblock=1\n[connected]\noutput=100\n", width=8
+    )
+    assert list(made.blueprint.table())[-1] == "avg_outputs = 128 "

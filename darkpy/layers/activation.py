@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 from torch import Tensor, nn
 
@@ -28,6 +28,7 @@ class Activated(nn.Module):
 class ActivationSpec:
     """Values of an [activation] section."""
 
+    notes_size: ClassVar[bool] = False  # darknet notes no width and height of its input
     activation: str
 
     @classmethod

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -48,6 +48,7 @@ class Connected(nn.Module):
 class ConnectedSpec:
     """Values of a [connected] section."""
 
+    notes_size: ClassVar[bool] = False  # darknet notes no width and height of its input
     outputs: int
     activation: str
     batch_normalize: bool

@@ -60,6 +60,7 @@ class CostSpec:
     """Values of a [cost] section."""
 
     is_output: ClassVar[bool] = False  # the network's output is that of the layer before
+    notes_size: ClassVar[bool] = False  # darknet notes no width and height of its input
     where: str
     type: str
     scale: float  # of the delta

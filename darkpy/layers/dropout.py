@@ -62,6 +62,11 @@ class DropoutSpec:
     index: int
     blocks: BlockRule | None = None  # dropblock
 
+    @property
+    def notes_size(self) -> bool:
+        """Whether darknet notes the input's size: for blocks alone."""
+        return self.blocks is not None
+
     @classmethod
     def parse(cls, options: Options) -> Self:
         probability = options.real("probability", 0.2, at_least=0.0, loud=True)
