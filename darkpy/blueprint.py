@@ -160,7 +160,7 @@ def _plan_layer(section: Section, net: NetSpec, before: list[LayerPlan], section
     )
     if plan.owner is not None:
         owner = before[plan.owner]
-        spec.check_owner(owner.spec, owner.inputs, inputs)  # type: ignore[attr-defined]  # of those that share
+        spec.check_owner(owner.spec, owner.inputs, inputs)  # type: ignore[attr-defined]  # it shares
     return plan
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from darkpy.checks.cfg_graph import option_diagnostics, random_size_diagnostics, size_diagnostics, unread_diagnostics
 from darkpy.checks.cfg_heads import class_diagnostics, head_diagnostics, usual_classes
 from darkpy.checks.cfg_net import net_diagnostics
+from darkpy.checks.cfg_shared import shared_diagnostics
 from darkpy.checks.cfg_survey import survey_cfg
 from darkpy.checks.data_text import ODDITIES, oddities
 from darkpy.checks.datafile import check_datafile
@@ -25,7 +26,7 @@ def check_cfg(path: Path, data: Path | None = None) -> list[Diagnostic]:
     survey, classes = class_diagnostics(survey)
     survey, sizes = size_diagnostics(survey)  # last, since its survey has another size than the cfg
     found = [*_encoding(path), *survey.diagnostics, *sizes, *classes]
-    for rule in (net_diagnostics, head_diagnostics, option_diagnostics, unread_diagnostics):
+    for rule in (net_diagnostics, head_diagnostics, option_diagnostics, unread_diagnostics, shared_diagnostics):
         found += rule(survey)
     if worst(found) < Severity.ERROR:
         found += random_size_diagnostics(path)

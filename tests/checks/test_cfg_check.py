@@ -200,3 +200,32 @@ def test_what_the_strict_reader_refuses_is_an_error_of_the_check(changes: list[t
         assert place in [one.where for one in errors]
     else:
         assert errors == []
+
+
+SHARING = """[net]
+width=32
+height=32
+channels=3
+batch=8
+max_batches=100
+[convolutional]
+filters=3
+size=3
+pad=1
+activation=leaky
+[convolutional]
+filters=5
+size=3
+pad=1
+activation=leaky
+share_index=0
+[avgpool]
+[softmax]
+"""
+
+
+def test_layers_that_share_weights_have_one_shape(tmp_path: Path) -> None:
+    assert found(write_cfg(tmp_path, SHARING)) == [("shape", 12)]
+    assert found(write_cfg(tmp_path, SHARING.replace("filters=5", "filters=3"))) == []
+    unknown = SHARING.replace("filters=5", "filters=five")
+    assert [code for code, _ in found(write_cfg(tmp_path, unknown))] == ["value"]
