@@ -7,6 +7,7 @@ from dataclasses import fields
 from darkpy.checks.cfg_again import read_again
 from darkpy.checks.cfg_survey import Survey, SurveyedLayer
 from darkpy.diagnostics import Diagnostic, Severity
+from darkpy.layers._head import HeadSpec
 from darkpy.layers.yolo import YoloSpec
 
 _DATA_KEYS = {"jitter": "jitter", "resize": "resize", "random": "random", "max": "max_boxes"}  # key -> DataRule's field
@@ -33,17 +34,17 @@ def class_diagnostics(survey: Survey) -> tuple[Survey, list[Diagnostic]]:
         The survey to go on with, in which these have the number of the others, and what was found.
     """
     usual = usual_classes(survey)
-    heads = [(layer, layer.spec) for layer in survey.heads if isinstance(layer.spec, YoloSpec)]
-    heads = [(layer, spec) for layer, spec in heads if "classes" not in layer.left_out]
-    others = [(layer, spec) for layer, spec in heads if spec.rules.classes != usual]
+    heads = [(layer, layer.spec.data_rule) for layer in survey.heads if isinstance(layer.spec, HeadSpec)]
+    heads = [(layer, rule) for layer, rule in heads if "classes" not in layer.left_out]
+    others = [(layer, rule) for layer, rule in heads if rule.classes != usual]
     if not others:
         return survey, []
-    example = next(layer for layer, spec in heads if spec.rules.classes == usual)
+    example = next(layer for layer, rule in heads if rule.classes == usual)
     found = []
-    for layer, spec in others:
+    for layer, rule in others:
         text = (
-            f"{spec.rules.classes} classes here, but classes={usual} in the [yolo] of line {example.section.line}. "
-            f"All heads need the same number: set classes={usual}."
+            f"{rule.classes} classes here, but classes={usual} in the [{example.section.kind}] of line "
+            f"{example.section.line}. All heads need the same number: set classes={usual}."
         )
         found.append(_at(layer, "classes", Severity.ERROR, "classes", text, f"classes={usual}"))
     if survey.net_options is None:
@@ -58,7 +59,7 @@ def usual_classes(survey: Survey) -> int | None:
     """
     heads = [layer for layer in reversed(survey.heads) if "classes" not in layer.left_out]
     written = [layer for layer in heads if layer.options.has("classes")]
-    numbers = [layer.spec.rules.classes for layer in written or heads if isinstance(layer.spec, YoloSpec)]
+    numbers = [layer.spec.data_rule.classes for layer in written or heads if isinstance(layer.spec, HeadSpec)]
     return Counter(numbers).most_common(1)[0][0] if numbers else None
 
 

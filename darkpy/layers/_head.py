@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from torch import Tensor
 
+from darkpy.layers._base import LayerSpec
 from darkpy.structures import NmsRule
 
 # Takes a head's delta (B, A, 5 + classes), returns it with some values set to 0.
@@ -62,6 +63,15 @@ class LossLayer(Protocol):
             keep: Of heads alone.
             adversarial: Delta for a picture without a truth.
         """
+
+
+@runtime_checkable
+class HeadSpec(LayerSpec, Protocol):
+    """The spec of a detection head, of whatever section type."""
+
+    @property
+    def data_rule(self) -> DataRule:
+        """What the head asks of the data pipeline, and its number of classes."""
 
 
 @runtime_checkable

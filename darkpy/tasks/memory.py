@@ -6,7 +6,7 @@ from pathlib import Path
 from darkpy.blueprint import Blueprint, check_size, read_blueprint
 from darkpy.engine.schedule import SizeSchedule
 from darkpy.errors import CfgError
-from darkpy.layers.yolo import YoloSpec
+from darkpy.layers._head import HeadSpec
 from darkpy.memory.plan import CONTEXT, Budget, Machine
 from darkpy.report.memory_plot import draw_memory, write_plot
 from darkpy.report.memory_report import Subject, inference_lines, training_lines
@@ -95,7 +95,7 @@ def _size(blueprint: Blueprint, width: int | None, height: int | None, *, infer:
     net = blueprint.net
     if width is not None or height is not None:
         return Size(width or net.width, height or net.height), "as asked"
-    heads = [layer.spec for layer in blueprint.layers if isinstance(layer.spec, YoloSpec)]
+    heads = [layer.spec for layer in blueprint.layers if isinstance(layer.spec, HeadSpec)]
     if infer or not heads or not heads[-1].data_rule.random:
         return Size(net.width, net.height), "as in the cfg"
     coefficient = heads[-1].data_rule.random
