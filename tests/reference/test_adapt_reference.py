@@ -178,8 +178,8 @@ def test_strides_are_those_of_the_network(shared: Path) -> None:
     checked = 0
     for _name, text in texts(shared):
         network = loaded(text)
-        if isinstance(network, str) or network.net.width % 64:
-            continue
+        if isinstance(network, str) or network.net.width % 64 or not heads_with_feeds(text):
+            continue  # strides are asked for where there are anchors
         strides = Layers.of(Sheet(text, "x.cfg")).strides
         for layer, stride in zip(network.layers, strides, strict=True):
             assert layer.output.width == (1 if stride is None else network.net.width / stride)

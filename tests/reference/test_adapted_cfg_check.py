@@ -14,7 +14,7 @@ from darkpy.errors import CfgError
 
 pytestmark = [pytest.mark.reference, pytest.mark.slow]
 
-LOADABLE = 53  # detectors that this version can run, among the reference's, the models' and the data sets'
+LOADABLE = 56  # detectors that this version can run, among the reference's, the models' and the data sets'
 
 
 def detectors(shared: Path) -> list[Path]:
@@ -37,6 +37,10 @@ def codes(path: Path) -> Counter[str]:
     return Counter(one.code for one in check_cfg(path))
 
 
+def errors(path: Path) -> Counter[str]:
+    return Counter(one.code for one in check_cfg(path) if one.severity is Severity.ERROR)
+
+
 @pytest.mark.parametrize("classes", [1, 3, 80])
 def test_an_adapted_cfg_passes_the_check(classes: int, shared: Path, tmp_path: Path) -> None:
     loadable = 0
@@ -47,6 +51,6 @@ def test_an_adapted_cfg_passes_the_check(classes: int, shared: Path, tmp_path: P
         assert codes(adapted) <= codes(path), path.name
         if loads(path):
             loadable += 1
-            assert [one for one in check_cfg(adapted) if one.severity is Severity.ERROR] == [], path.name
+            assert errors(adapted) <= errors(path), path.name  # darknet loads some cfgs with too few anchors
             assert loads(adapted), path.name
     assert loadable == LOADABLE
