@@ -117,4 +117,4 @@ def _resident_kib() -> int:
         with open("/proc/self/status", encoding="utf-8") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
     except FileNotFoundError:
-        pytest.skip("the system does not tell")
+        pytest.skip("/proc is missing: the system does not tell what is resident")

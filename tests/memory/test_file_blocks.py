@@ -36,7 +36,7 @@ def kib_of_files() -> int:
     try:
         lines = Path("/proc/self/status").read_text("utf-8").splitlines()
     except FileNotFoundError:
-        pytest.skip("the system does not tell")
+        pytest.skip("/proc is missing: the system does not tell what is resident")
     return sum(int(line.split()[1]) for line in lines if line.startswith(("RssFile", "RssShmem")))
 
 
@@ -80,7 +80,7 @@ def test_the_arena_works_on_a_file(tmp_path: Path) -> None:
 
 def test_what_was_written_or_given_back_leaves_memory(tmp_path: Path) -> None:
     if not hasattr(mmap.mmap, "madvise"):
-        pytest.skip("the system keeps it")
+        pytest.skip("no madvise: the system keeps written pages as long as it likes")
     arena = Arena(FileBlocks(tmp_path / "offload"), block_bytes=16 * MIB)
     before = kib_of_files()
     piece = arena.take(40 * MIB + 5)

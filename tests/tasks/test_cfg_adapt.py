@@ -118,7 +118,7 @@ def test_a_link_to_nowhere_counts_as_a_file(capsys: pytest.CaptureFixture[str]) 
     try:
         os.symlink("nowhere", "net-3.cfg")
     except OSError:
-        pytest.skip("no symbolic links here")
+        pytest.skip("the system refuses symbolic links")
     assert "net-3.cfg: exists already" in error(capsys, "net.cfg", "-classes", "3")
 
 

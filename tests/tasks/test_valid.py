@@ -258,6 +258,6 @@ def test_weights_are_required(network: FakeNetwork) -> None:
 def test_g10_gpu_without_cuda(network: FakeNetwork, capsys: pytest.CaptureFixture[str]) -> None:
     """G10: the CPU is used, and that is said."""
     if torch.cuda.is_available():
-        pytest.skip("there is a CUDA device")
+        pytest.skip("there is a CUDA device, and the test is of its absence")
     assert run(device=None, gpus=(0,)) == 0
     assert re.search(r"(?i)cpu", capsys.readouterr().err)

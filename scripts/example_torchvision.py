@@ -4,7 +4,7 @@ Any ``nn.Module`` will do: the step's forward and backward run inside ``with mem
 The images are random numbers, and nothing is downloaded. In tiers 2 and 3 a file takes what backward needs; on a GPU
 leave it out, and pinned RAM does.
 
-    python examples/torchvision_memory.py [resnet18] [--steps 3]
+    python scripts/example_torchvision.py [resnet18] [--steps 3]
 
 It prints how much each tier keeps for backward, and how full the file was (tier 3 has gradients there for a while,
 too). It ends with 1 unless gradients, weights and statistics are the same bits in all tiers.
