@@ -96,6 +96,28 @@ class LayerSpec(Protocol):
         """Return billions of floating point operations for one image, as darknet counts them."""
 
 
+class PlainSpec:
+    """What a section does unless its spec says otherwise: it reads the layer before, and has no weights."""
+
+    __slots__ = ()
+
+    def sources(self, index: int) -> tuple[int, ...]:
+        """As in ``LayerSpec``."""
+        return (index - 1,)
+
+    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
+        """As in ``LayerSpec``."""
+        return ()
+
+    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
+        """As in ``LayerSpec``."""
+        return ()
+
+    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
+        """As in ``LayerSpec``."""
+        return 0.0
+
+
 SpecClass = TypeVar("SpecClass", bound=type)
 _REGISTRY: dict[str, type[LayerSpec]] = {}
 
@@ -148,11 +170,6 @@ def spec_class(section: Section) -> type[LayerSpec]:
 def registered() -> dict[str, type[LayerSpec]]:
     """Return the spec class of each section name, other spellings included."""
     return dict(_REGISTRY)
-
-
-def previous(index: int) -> tuple[int, ...]:
-    """Return the sources of a layer that reads only the layer before it."""
-    return (index - 1,)
 
 
 def total_stride(length: int, padding: int, size: int, stride: int) -> int:

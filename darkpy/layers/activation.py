@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
 from darkpy.layers._activation import pure, read_activation
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, layer
 
 
 class Activated(nn.Module):
@@ -25,7 +25,7 @@ class Activated(nn.Module):
 
 @layer("activation")
 @dataclass(frozen=True, slots=True)
-class ActivationSpec:
+class ActivationSpec(PlainSpec):
     """Values of an [activation] section."""
 
     notes_size: ClassVar[bool] = False  # darknet notes no width and height of its input
@@ -35,23 +35,11 @@ class ActivationSpec:
     def parse(cls, options: Options) -> Self:
         return cls(read_activation(options, "linear", loud=True))
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         return inputs[0]
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Activated(self.activation)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"Activation Layer: {inputs[0].size} inputs"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

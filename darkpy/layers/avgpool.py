@@ -4,23 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from torch import Tensor, nn
+from torch import nn
 
 from darkpy.cfg.options import Options
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, layer
 
 
 @layer("avgpool", "avg")
 @dataclass(frozen=True, slots=True)
-class AvgpoolSpec:
+class AvgpoolSpec(PlainSpec):
     """An [avgpool] section; it has no options."""
 
     @classmethod
     def parse(cls, options: Options) -> Self:
         return cls()
-
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         return Shape(inputs[0].channels, 1, 1)
@@ -28,14 +25,5 @@ class AvgpoolSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return nn.AdaptiveAvgPool2d(1)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"avg{'':26}{inputs[0]} ->   {output.channels:4d}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -7,21 +7,18 @@ from typing import Self
 from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import ParameterRule, PlainSpec, Shape, layer
 from darkpy.layers._batch_norm import BatchNorm
 
 
 @layer("batchnorm")
 @dataclass(frozen=True, slots=True)
-class BatchnormSpec:
+class BatchnormSpec(PlainSpec):
     """A [batchnorm] section; it has no options."""
 
     @classmethod
     def parse(cls, options: Options) -> Self:
         return cls()
-
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         return inputs[0]
@@ -40,6 +37,3 @@ class BatchnormSpec:
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         source = inputs[0]
         return f"Batch Normalization Layer: {source.width} x {source.height} x {source.channels} image"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from darkpy.cfg.options import Options
 from darkpy.layers._activation import ACTIVATIONS, read_activation
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import ParameterRule, PlainSpec, Shape, layer
 from darkpy.layers._batch_norm import normalize
 from darkpy.layers._guard import bounded_output
 
@@ -45,7 +45,7 @@ class Connected(nn.Module):
 
 @layer("connected", "conn")
 @dataclass(frozen=True, slots=True)
-class ConnectedSpec:
+class ConnectedSpec(PlainSpec):
     """Values of a [connected] section."""
 
     notes_size: ClassVar[bool] = False  # darknet notes no width and height of its input
@@ -58,9 +58,6 @@ class ConnectedSpec:
         outputs = options.integer("output", 1, at_least=1, loud=True)
         activation = read_activation(options, "logistic", loud=True)
         return cls(outputs, activation, options.flag("batch_normalize"))
-
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         return Shape(self.outputs, 1, 1)
@@ -91,6 +88,3 @@ class ConnectedSpec:
 
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"connected{'':28}{inputs[0].size:4d}  ->  {self.outputs:4d}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
-from darkpy.layers._base import LayerSpec, ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._base import LayerSpec, ParameterRule, PlainSpec, Shape, layer, total_stride
 from darkpy.layers._batch_norm import EPSILON, normalize
 from darkpy.layers._blur import Blur, blur_of
 from darkpy.layers._guard import guarded_input, guarded_output
@@ -116,7 +116,7 @@ class Convolution(nn.Module):
 
 @layer("convolutional", "conv")
 @dataclass(frozen=True, slots=True)
-class ConvolutionalSpec:
+class ConvolutionalSpec(PlainSpec):
     """Values of a [convolutional] section, sizes in pixels."""
 
     where: str
@@ -174,9 +174,6 @@ class ConvolutionalSpec:
             blur=blur,
             shares=_shared_layer(options),
         )
-
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         convolved = self._convolved_shape(inputs)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, layer
 from darkpy.layers._class_loss import class_loss, fitted_truths
 from darkpy.layers._head import DeltaFilter, HeadLoss
 
@@ -56,7 +56,7 @@ class Cost(nn.Module):
 
 @layer("cost")
 @dataclass(frozen=True, slots=True)
-class CostSpec:
+class CostSpec(PlainSpec):
     """Values of a [cost] section."""
 
     is_output: ClassVar[bool] = False  # the network's output is that of the layer before
@@ -73,23 +73,11 @@ class CostSpec:
             options.notes.append(f"{options.at('ratio')} ratio has no effect, as in darknet.")
         return cls(options.where, kind, scale)
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         return inputs[0]
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Cost(self)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"cost{'':43}{inputs[0].size:4d}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, StepKey, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, StepKey, layer
 from darkpy.layers._colours import jitter_colours
 from darkpy.layers._draws import image_generator
 
@@ -103,7 +103,7 @@ def _relative(pixels: Tensor, length: int) -> Tensor:
 
 @layer("crop")
 @dataclass(frozen=True, slots=True)
-class CropSpec:
+class CropSpec(PlainSpec):
     """Values of a [crop] section."""
 
     where: str
@@ -141,9 +141,6 @@ class CropSpec:
             adjusts=adjusts,
         )
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs
         if self.height > source.height or self.width > source.width:
@@ -157,18 +154,9 @@ class CropSpec:
         (source,) = inputs
         return Crop(replace(self, source_size=(source.height, source.width)), source)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         source = inputs[0]
         return (
             f"Crop Layer: {source.height} x {source.width} -> {output.height} x {output.width} x "
             f"{output.channels} image"
         )
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
-from darkpy.layers._base import ParameterRule, Shape, StepKey, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, StepKey, layer
 from darkpy.layers._draws import image_generator
 from darkpy.layers._dropblock import BlockRule, block_mask
 
@@ -54,7 +54,7 @@ class Dropout(nn.Module):
 
 @layer("dropout")
 @dataclass(frozen=True, slots=True)
-class DropoutSpec:
+class DropoutSpec(PlainSpec):
     """Values of a [dropout] section."""
 
     in_place: ClassVar[bool] = True  # readers of the layer below see the dropped values too
@@ -74,20 +74,11 @@ class DropoutSpec:
             options.fail("probability", "must be below 1. Set 0.5 or the like.")
         return cls(probability, options.index or 0, _block_rule(options, probability))
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         return inputs[0]
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Dropout(self.probability, self.index, _fitted(self.blocks, inputs[0]))
-
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
 
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         size = output.size
@@ -97,9 +88,6 @@ class DropoutSpec:
             block = f"l.dropblock_size_{key} = {value}"
             return f"dropblock    p = {self.probability:.3f}   {block}    {size:4d}  ->   {size:4d}"
         return f"dropout    p = {self.probability:.3f}        {size:4d}  ->   {size:4d}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0
 
 
 def _block_rule(options: Options, probability: float) -> BlockRule | None:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
-from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._base import ParameterRule, PlainSpec, Shape, layer, total_stride
 
 
 class Local(nn.Module):
@@ -39,7 +39,7 @@ class Local(nn.Module):
 
 @layer("local")
 @dataclass(frozen=True, slots=True)
-class LocalSpec:
+class LocalSpec(PlainSpec):
     """Values of a [local] section, sizes in pixels."""
 
     where: str
@@ -59,9 +59,6 @@ class LocalSpec:
             fitting = 2 * pad + 1
             options.fail("pad", f"is a number of pixels here, and fits size={fitting} alone. Set size={fitting}.")
         return cls(options.where, filters, size, stride, pad, read_activation(options, "logistic", loud=True))
-
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs
@@ -91,6 +88,3 @@ class LocalSpec:
             f"Local Layer: {source.height} x {source.width} x {source.channels} image, {self.filters} filters -> "
             f"{output.height} x {output.width} x {self.filters} image"
         )
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

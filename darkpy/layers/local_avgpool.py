@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._base import PlainSpec, Shape, layer, total_stride
 
 
 class WindowMean(nn.Module):
@@ -38,7 +38,7 @@ class WindowMean(nn.Module):
 
 @layer("local_avgpool", "local_avg")
 @dataclass(frozen=True, slots=True)
-class LocalAvgpoolSpec:
+class LocalAvgpoolSpec(PlainSpec):
     """Values of a [local_avgpool] section, sizes in pixels."""
 
     where: str
@@ -55,9 +55,6 @@ class LocalAvgpoolSpec:
         size = options.integer("size", stride, at_least=1, loud=True)
         return cls(options.where, size, stride_x, stride_y, options.integer("padding", size - 1, at_least=0))
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs
         height = total_stride(source.height, self.padding, self.size, self.stride_y)
@@ -71,12 +68,6 @@ class LocalAvgpoolSpec:
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return WindowMean(self)
-
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
 
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         window = f"{self.size:2d}x{self.size:2d}/{self.stride_x:2d}"

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, layer, previous, total_stride
+from darkpy.layers._base import PlainSpec, Shape, layer, total_stride
 from darkpy.layers._blur import Blur, blur_of
 
 _OUTSIDE = torch.finfo(torch.float32).min  # what darknet takes for pixels outside the picture
@@ -72,7 +72,7 @@ class Blurred(nn.Module):
 
 @layer("maxpool", "max")
 @dataclass(frozen=True, slots=True)
-class MaxpoolSpec:
+class MaxpoolSpec(PlainSpec):
     """Values of a [maxpool] section, sizes in pixels."""
 
     where: str
@@ -108,9 +108,6 @@ class MaxpoolSpec:
             blur=blur,
         )
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         pooled = self._pooled_shape(inputs)
         return self.blur.output_shape(pooled) if self.blur else pooled
@@ -136,12 +133,6 @@ class MaxpoolSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         pooling = ChannelMaximum(self.out_channels) if self.out_channels else WindowMaximum(self)
         return Blurred(pooling, self.blur) if self.blur else pooling
-
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
 
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         if self.blur:

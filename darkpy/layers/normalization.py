@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, layer
 
 
 class LocalResponse(nn.Module):
@@ -47,7 +47,7 @@ class LocalResponse(nn.Module):
 
 @layer("normalization", "lrn")
 @dataclass(frozen=True, slots=True)
-class NormalizationSpec:
+class NormalizationSpec(PlainSpec):
     """Values of a [normalization] section."""
 
     size: int  # channels
@@ -62,20 +62,11 @@ class NormalizationSpec:
         kappa = options.real("kappa", 1.0, loud=True)
         return cls(options.integer("size", 5, at_least=1, loud=True), alpha, beta, kappa)
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         return inputs[0]
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return LocalResponse(self)
-
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
 
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         source = inputs[0]
@@ -83,6 +74,3 @@ class NormalizationSpec:
             f"Local Response Normalization Layer: {source.width} x {source.height} x {source.channels} image, "
             f"{self.size} size"
         )
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

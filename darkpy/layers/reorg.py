@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, layer
 from darkpy.layers._reorg import depth_to_space, space_to_depth
 
 
@@ -34,7 +34,7 @@ class Reorg(nn.Module):
 
 @layer("reorg")
 @dataclass(frozen=True, slots=True)
-class ReorgSpec:
+class ReorgSpec(PlainSpec):
     """Values of a [reorg] section."""
 
     where: str
@@ -45,9 +45,6 @@ class ReorgSpec:
     def parse(cls, options: Options) -> Self:
         stride = options.integer("stride", 1, at_least=1, loud=True)
         return cls(options.where, stride, options.flag("reverse"))
-
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs
@@ -69,17 +66,8 @@ class ReorgSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Reorg(self.stride, is_reverse=self.is_reverse)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"reorg_old{'':14}/{self.stride:2d}  {inputs[0]}   ->  {output}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0
 
     def announcements(self) -> tuple[str, ...]:
         """Return the line that darknet prints on stdout while it reads the section."""

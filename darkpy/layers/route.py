@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, layer
+from darkpy.layers._base import PlainSpec, Shape, layer
 
 
 class Route(nn.Module):
@@ -28,7 +28,7 @@ class Route(nn.Module):
 
 @layer("route")
 @dataclass(frozen=True, slots=True)
-class RouteSpec:
+class RouteSpec(PlainSpec):
     """Values of a [route] section."""
 
     where: str
@@ -69,12 +69,6 @@ class RouteSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Route(self.groups, self.group_id)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         names = "".join(f" {index}" for index in self.layers)
         gap = (
@@ -86,6 +80,3 @@ class RouteSpec:
         )
         group = f"{self.group_id}/{self.groups}" if self.groups > 1 else "   "
         return f"route {names}{gap}{'':11}{group} -> {output} "
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
-from darkpy.layers._base import ParameterRule, Shape, layer
+from darkpy.layers._base import PlainSpec, Shape, layer
 
 
 class Sam(nn.Module):
@@ -26,7 +26,7 @@ class Sam(nn.Module):
 
 @layer("sam")
 @dataclass(frozen=True, slots=True)
-class SamSpec:
+class SamSpec(PlainSpec):
     """Values of a [sam] section."""
 
     where: str
@@ -57,14 +57,5 @@ class SamSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Sam(self.activation)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"scale Layer: {self.source}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
-from darkpy.layers._base import ParameterRule, Shape, layer
+from darkpy.layers._base import PlainSpec, Shape, layer
 
 
 class ScaleChannels(nn.Module):
@@ -29,7 +29,7 @@ class ScaleChannels(nn.Module):
 
 @layer("scale_channels")
 @dataclass(frozen=True, slots=True)
-class ScaleChannelsSpec:
+class ScaleChannelsSpec(PlainSpec):
     """Values of a [scale_channels] section."""
 
     where: str
@@ -68,14 +68,5 @@ class ScaleChannelsSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return ScaleChannels(self.activation)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"scale Layer: {self.source}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, layer
 from darkpy.layers._class_loss import class_loss, fitted_truths
 from darkpy.layers._head import DeltaFilter, HeadLoss
 
@@ -69,7 +69,7 @@ class Softmax(nn.Module):
 
 @layer("softmax", "soft")
 @dataclass(frozen=True, slots=True)
-class SoftmaxSpec:
+class SoftmaxSpec(PlainSpec):
     """Values of a [softmax] section."""
 
     where: str
@@ -87,9 +87,6 @@ class SoftmaxSpec:
         spatial = options.real("spatial", 0.0) != 0
         return cls(options.where, groups, temperature, spatial, options.flag("noloss"))
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         if inputs[0].size % self.groups:
             raise CfgError(
@@ -100,14 +97,5 @@ class SoftmaxSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Softmax(self)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         return f"softmax{'':40}{inputs[0].size:4d}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

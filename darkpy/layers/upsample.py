@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, layer
 
 
 class Upsample(nn.Module):
@@ -30,7 +30,7 @@ class Upsample(nn.Module):
 
 @layer("upsample")
 @dataclass(frozen=True, slots=True)
-class UpsampleSpec:
+class UpsampleSpec(PlainSpec):
     """Values of an [upsample] section."""
 
     where: str
@@ -43,9 +43,6 @@ class UpsampleSpec:
         if stride == 0:
             options.fail("stride", "must not be 0. Set stride=2 to double width and height.")
         return cls(options.where, stride, options.real("scale", 1.0))
-
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs
@@ -62,15 +59,6 @@ class UpsampleSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Upsample(self.stride, self.scale)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         name = "upsample" if self.stride > 0 else "downsample"
         return f"{name:24}{abs(self.stride):2d}x  {inputs[0]} -> {output}"
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from darkpy.cfg.options import Options
 from darkpy.cfg.text import read_lines
 from darkpy.errors import CfgError
-from darkpy.layers._base import ParameterRule, Shape, WrongChannels, layer, previous
+from darkpy.layers._base import PlainSpec, Shape, WrongChannels, layer
 from darkpy.layers._head import DataRule, DeltaFilter, HeadLoss
 from darkpy.layers._yolo_loss import YoloLoss, YoloRules, activate, decode, to_anchors
 from darkpy.structures import NmsRule
@@ -71,7 +71,7 @@ class Yolo(nn.Module):
 
 @layer("yolo")
 @dataclass(frozen=True, slots=True)
-class YoloSpec:
+class YoloSpec(PlainSpec):
     """Values of a [yolo] section."""
 
     where: str
@@ -143,9 +143,6 @@ class YoloSpec:
             loss_word=loss_word,
         )
 
-    def sources(self, index: int) -> tuple[int, ...]:
-        return previous(index)
-
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         masks, classes = len(self.rules.mask), self.rules.classes
         needed = masks * (5 + classes)
@@ -158,12 +155,6 @@ class YoloSpec:
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         return Yolo(self)
 
-    def blobs(self, module: nn.Module) -> Sequence[Tensor]:
-        return ()
-
-    def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
-        return ()
-
     def row(self, inputs: Sequence[Shape], output: Shape) -> str:
         rules = self.rules
         return (
@@ -172,9 +163,6 @@ class YoloSpec:
             f"cls_norm: {rules.cls_normalizer:2.2f}, delta_norm: {rules.delta_normalizer:2.2f}, "
             f"scale_x_y: {rules.scale_x_y:2.2f}"
         )
-
-    def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
-        return 0.0
 
     def announcements(self) -> tuple[str, ...]:
         """Return the lines that darknet prints on stdout while it reads the section."""

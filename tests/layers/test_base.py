@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from darkpy.errors import CfgError
-from darkpy.layers._base import Shape, WrongChannels, layer, previous, registered, spec_class, total_stride
+from darkpy.layers._base import PlainSpec, Shape, WrongChannels, layer, registered, spec_class, total_stride
 
 
 def test_a_shape_counts_and_prints_itself() -> None:
@@ -16,8 +16,8 @@ def test_a_shape_counts_and_prints_itself() -> None:
 
 
 def test_previous_is_the_layer_before() -> None:
-    assert previous(0) == (-1,)
-    assert previous(7) == (6,)
+    assert PlainSpec().sources(0) == (-1,)
+    assert PlainSpec().sources(7) == (6,)
 
 
 @given(st.integers(1, 50), st.integers(0, 10), st.integers(1, 60), st.integers(1, 7))
