@@ -11,10 +11,9 @@ from torch.utils.hooks import RemovableHandle
 from darkpy.blueprint import Blueprint, LayerPlan, plan_network, read_blueprint
 from darkpy.errors import CfgError
 from darkpy.layers._base import StepKey
-from darkpy.layers._batch_norm import BatchNorm
+from darkpy.layers._batch_norm import Normalized
 from darkpy.layers._head import DeltaFilter, Head, HeadLoss, LossLayer
 from darkpy.layers._seed import seed
-from darkpy.layers.connected import Connected
 from darkpy.layers.convolutional import Convolution
 from darkpy.layers.dropout import Dropout
 from darkpy.memory.parking import Box, Parking
@@ -40,7 +39,9 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(layer.spec.build(layer.inputs) for layer in blueprint.layers)
         self.head_indices = tuple(index for index, module in enumerate(self.layers) if isinstance(module, Head))
         self._last_reader = _last_readers(blueprint.layers)
-        self._with_loss = tuple(index for index, module in enumerate(self.layers) if _has_loss(module))
+        self._with_loss = tuple(
+            index for index, module in enumerate(self.layers) if isinstance(module, LossLayer) and module.has_loss
+        )
         self.loss_indices = tuple(i for i in self._with_loss if not blueprint.layers[i].common.onlyforward)
         self._output = max((plan.index for plan in blueprint.layers if plan.is_output), default=0)
         self._frozen = max((p.index for p in blueprint.layers if p.common.stopbackward == 1), default=0)
@@ -107,7 +108,7 @@ class Network(nn.Module):
         """Set training mode; layers with batch norm that ``stopbackward=1`` froze stay in inference mode."""
         super().train(mode)
         for module in self.layers[: self._frozen]:
-            if isinstance(module, (Convolution, BatchNorm, Connected)):
+            if isinstance(module, Normalized):
                 module.eval()
         return self
 
@@ -261,10 +262,6 @@ class Network(nn.Module):
             fuse = getattr(module, "fuse", None)
             if fuse is not None:
                 fuse()
-
-
-def _has_loss(module: nn.Module) -> bool:
-    return isinstance(module, Head) or (isinstance(module, LossLayer) and module.has_loss)
 
 
 def backward(outputs: dict[int, Tensor], gradients: dict[int, Tensor]) -> None:

@@ -12,11 +12,9 @@ from torch import Tensor
 
 from darkpy.events import Line, Sink
 from darkpy.layers._base import StepKey
-from darkpy.layers._batch_norm import BatchNorm
+from darkpy.layers._batch_norm import Normalized
 from darkpy.layers._guard import drop
 from darkpy.layers._head import DeltaFilter
-from darkpy.layers.connected import Connected
-from darkpy.layers.convolutional import Convolution
 from darkpy.network import Network
 
 _ADVERSARIAL_DRAW = 4  # tag of the random draws
@@ -57,7 +55,7 @@ class Adversary:
         rate = self.net.adversarial_lr * key.iteration / self.net.max_batches
         without_truth = images.new_zeros(images.shape[0], 1, 5)
         for module in self.network.layers:  # batch norm by its running statistics, which stay
-            if isinstance(module, (Convolution, BatchNorm, Connected)):
+            if isinstance(module, Normalized):
                 module.eval()
         try:
             delta = self.network.image_delta(images, without_truth, keep=keep)

@@ -26,18 +26,37 @@ def normalize(x: Tensor, mean: Tensor, variance: Tensor, scale: Tensor, bias: Te
     return F.batch_norm(x, mean, variance, scale, bias, training, MOMENTUM, EPSILON)
 
 
-class BatchNorm(nn.Module):
-    """Scale, shift and rolling statistics of some channels."""
+class Normalized(nn.Module):
+    """A layer that may carry batch norm: scale, shift and rolling statistics of its channels."""
+
+    bias: nn.Parameter
+    scale: nn.Parameter
+    rolling_mean: Tensor
+    rolling_variance: Tensor
+
+    def add_statistics(self, channels: int) -> None:
+        """Give the layer what batch norm has beside the shift, which is the layer's bias."""
+        self.scale = nn.Parameter(torch.ones(channels))
+        self.register_buffer("rolling_mean", torch.zeros(channels))
+        self.register_buffer("rolling_variance", torch.zeros(channels))  # 0, not 1: as darknet begins
+
+    def normalize(self, x: Tensor) -> Tensor:
+        """Return (B, C, H, W) for (B, C, H, W)."""
+        return normalize(x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, training=self.training)
+
+    def statistics(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return scale and rolling statistics, as a weights file has them."""
+        return self.scale, self.rolling_mean, self.rolling_variance
+
+
+class BatchNorm(Normalized):
+    """Batch norm alone."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.bias = nn.Parameter(torch.zeros(channels))
-        self.scale = nn.Parameter(torch.ones(channels))
-        self.rolling_mean: Tensor
-        self.rolling_variance: Tensor
-        self.register_buffer("rolling_mean", torch.zeros(channels))
-        self.register_buffer("rolling_variance", torch.zeros(channels))  # 0, not 1: as darknet begins
+        self.add_statistics(channels)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, C, H, W) for (B, C, H, W)."""
-        return normalize(x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, training=self.training)
+        return self.normalize(x)

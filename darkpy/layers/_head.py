@@ -43,7 +43,7 @@ class DataRule:
 class LossLayer(Protocol):
     """A module that gives the loss of what it returns in training. A head does, and so do layers of classifiers."""
 
-    has_loss: bool
+    has_loss: bool  # a [softmax] may have none
 
     def loss(
         self,
@@ -57,11 +57,12 @@ class LossLayer(Protocol):
         """Return the loss of a layer's output in training.
 
         Args:
-            x: (B, C, H, W).
-            truths: (B, classes).
+            x: (B, C, H, W); of a head, its input.
+            truths: (B, classes); of a head (B, T, 5).
             network_size: Width, height in pixels.
-            keep: Of heads alone.
-            adversarial: Delta for a picture without a truth.
+            keep: Takes values out of a head's delta before anything is computed from it.
+            adversarial: Delta for a picture without a truth; a head's turns it against what it finds
+                (``adversarial_lr``).
         """
 
 
@@ -75,7 +76,7 @@ class HeadSpec(LayerSpec, Protocol):
 
 
 @runtime_checkable
-class Head(Protocol):
+class Head(LossLayer, Protocol):
     """A module that turns its input into boxes, and gives the loss of its input."""
 
     type_id: int  # darknet's number for the section type, printed
@@ -85,25 +86,6 @@ class Head(Protocol):
     loss_name: str
     normalizers: tuple[float, float, float]  # iou, objectness, class: as printed
     detailed: bool  # show_details
-
-    def loss(
-        self,
-        x: Tensor,
-        truths: Tensor,
-        network_size: tuple[int, int],
-        *,
-        keep: DeltaFilter | None = None,
-        adversarial: bool = False,
-    ) -> HeadLoss:
-        """Return the loss of a head's input.
-
-        Args:
-            x: (B, C, H, W).
-            truths: (B, T, 5).
-            network_size: Width, height in pixels.
-            keep: Takes values out of the delta before anything is computed from it.
-            adversarial: Delta that turns the picture against what the head finds (``adversarial_lr``).
-        """
 
     def boxes(self, output: Tensor, network_size: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
         """Return boxes (B, N, 4), objectness (B, N), class scores (B, N, classes) of an output, in array order."""

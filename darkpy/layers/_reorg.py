@@ -1,6 +1,35 @@
-"""Space to depth and back, by views, for both reorg layers.  Source: darknet src/blas.c, reorg_cpu."""
+"""Space to depth and back, by views; what both reorg layers share.  Source: darknet src/blas.c, reorg_cpu."""
 
-from torch import Tensor
+from dataclasses import dataclass
+from typing import Self
+
+from torch import Tensor, nn
+
+from darkpy.cfg.options import Options
+from darkpy.layers._base import PlainSpec
+
+
+class Rearranged(nn.Module):
+    """Blocks of pixels become channels, or the reverse."""
+
+    def __init__(self, stride: int, *, is_reverse: bool) -> None:
+        super().__init__()
+        self.stride = stride
+        self.is_reverse = is_reverse
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSpec(PlainSpec):
+    """Values of a section that rearranges blocks of pixels."""
+
+    where: str
+    stride: int  # pixels of a block, both ways
+    is_reverse: bool
+
+    @classmethod
+    def parse(cls, options: Options) -> Self:
+        """As in ``LayerSpec``."""
+        return cls(options.where, options.integer("stride", 1, at_least=1, loud=True), options.flag("reverse"))
 
 
 def space_to_depth(x: Tensor, stride: int) -> Tensor:

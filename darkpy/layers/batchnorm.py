@@ -28,7 +28,7 @@ class BatchnormSpec(PlainSpec):
 
     def blobs(self, module: nn.Module) -> Sequence[Tensor]:
         assert isinstance(module, BatchNorm)
-        return (module.bias, module.scale, module.rolling_mean, module.rolling_variance)
+        return (module.bias, *module.statistics())
 
     def parameter_rules(self, module: nn.Module) -> Sequence[tuple[nn.Parameter, ParameterRule]]:
         assert isinstance(module, BatchNorm)

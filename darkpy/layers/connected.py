@@ -12,11 +12,11 @@ from torch.nn import functional as F
 from darkpy.cfg.options import Options
 from darkpy.layers._activation import ACTIVATIONS, read_activation
 from darkpy.layers._base import ParameterRule, PlainSpec, Shape, layer
-from darkpy.layers._batch_norm import normalize
+from darkpy.layers._batch_norm import Normalized
 from darkpy.layers._guard import bounded_output
 
 
-class Connected(nn.Module):
+class Connected(Normalized):
     """A matrix with bias, or with batch norm, and its activation. Gradients of its output are held within -1 and 1."""
 
     def __init__(self, spec: "ConnectedSpec", inputs: int) -> None:
@@ -27,19 +27,14 @@ class Connected(nn.Module):
         self.weight = nn.Parameter(torch.empty(spec.outputs, inputs).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(spec.outputs))  # batch norm's shift where there is batch norm
         if self.is_normalized:
-            self.scale = nn.Parameter(torch.ones(spec.outputs))
-            self.rolling_mean: Tensor
-            self.rolling_variance: Tensor
-            self.register_buffer("rolling_mean", torch.zeros(spec.outputs))
-            self.register_buffer("rolling_variance", torch.zeros(spec.outputs))  # 0, not 1: as darknet begins
+            self.add_statistics(spec.outputs)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, outputs, 1, 1) for (B, C, H, W)."""
         bias = None if self.is_normalized else self.bias
         x = F.linear(x.flatten(1), self.weight, bias).view(x.shape[0], -1, 1, 1)
         if self.is_normalized:
-            mean, variance = self.rolling_mean, self.rolling_variance
-            x = normalize(x, mean, variance, self.scale, self.bias, training=self.training)
+            x = self.normalize(x)
         return bounded_output(self.activation(x))
 
 
@@ -74,7 +69,7 @@ class ConnectedSpec(PlainSpec):
     def scale_blobs(self, module: nn.Module) -> Sequence[Tensor]:
         """Return the blobs that ``dontloadscales`` leaves out."""
         assert isinstance(module, Connected)
-        return (module.scale, module.rolling_mean, module.rolling_variance) if self.batch_normalize else ()
+        return module.statistics() if self.batch_normalize else ()
 
     def transposed_blobs(self, module: nn.Module, *, is_old: bool) -> Sequence[Tensor]:
         """Return the blobs that a file holds column by column: the weights, in files of old versions."""

@@ -13,7 +13,7 @@ from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
 from darkpy.layers._activation import ACTIVATIONS, read_activation
 from darkpy.layers._base import LayerSpec, ParameterRule, PlainSpec, Shape, layer, total_stride
-from darkpy.layers._batch_norm import EPSILON, normalize
+from darkpy.layers._batch_norm import EPSILON, Normalized
 from darkpy.layers._blur import Blur, blur_of
 from darkpy.layers._guard import guarded_input, guarded_output
 
@@ -33,7 +33,7 @@ _CENTRALIZED = 32  # weights of a filter: the GPU build centralises only filters
 _WITHOUT_EFFECT = ("bin_output", "reverse", "coordconv", "stream", "wait_stream", "dot", "angle")
 
 
-class Convolution(nn.Module):
+class Convolution(Normalized):
     """A convolution with bias, or with batch norm, and its activation. It may take its weights from another one."""
 
     owner: "Convolution"  # of the weights and statistics: itself, unless it shares another one's
@@ -58,11 +58,7 @@ class Convolution(nn.Module):
         self.weight = nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(spec.filters))  # batch norm's shift where there is batch norm
         if self.is_normalized:
-            self.scale = nn.Parameter(torch.ones(spec.filters))
-            self.rolling_mean: Tensor
-            self.rolling_variance: Tensor
-            self.register_buffer("rolling_mean", torch.zeros(spec.filters))
-            self.register_buffer("rolling_variance", torch.zeros(spec.filters))  # 0, not 1: as darknet begins
+            self.add_statistics(spec.filters)
 
     def __getattr__(self, name: str) -> Any:
         """Return what the owner has of weights and statistics."""
@@ -87,14 +83,11 @@ class Convolution(nn.Module):
         bias = None if self.is_normalized else self.bias
         x = F.conv2d(x, self.weight, bias, self.stride, self.padding, self.dilation, self.groups)
         if self.is_normalized:
-            x = self._normalize(x)
+            x = self.normalize(x)
         x = self.activation(x)
         if self.blur is not None:
             x = self.blur(x)
         return guarded_output(x) if self.guards else x
-
-    def _normalize(self, x: Tensor) -> Tensor:
-        return normalize(x, self.rolling_mean, self.rolling_variance, self.scale, self.bias, training=self.training)
 
     @torch.no_grad()
     def fuse(self) -> None:
@@ -231,12 +224,12 @@ class ConvolutionalSpec(PlainSpec):
             return ()
         if not self.batch_normalize:
             return (module.bias, module.weight)
-        return (module.bias, module.scale, module.rolling_mean, module.rolling_variance, module.weight)
+        return (module.bias, *module.statistics(), module.weight)
 
     def scale_blobs(self, module: nn.Module) -> Sequence[Tensor]:
         """Return the blobs that ``dontloadscales`` leaves out."""
         assert isinstance(module, Convolution)
-        return (module.scale, module.rolling_mean, module.rolling_variance) if self.batch_normalize else ()
+        return module.statistics() if self.batch_normalize else ()
 
     def transposed_blobs(self, module: nn.Module, *, is_old: bool) -> Sequence[Tensor]:
         """Return the blobs that a file holds column by column: the weights, with ``flipped``."""

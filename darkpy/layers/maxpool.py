@@ -10,8 +10,9 @@ from torch.nn import functional as F
 
 from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import PlainSpec, Shape, layer, total_stride
+from darkpy.layers._base import Shape, layer
 from darkpy.layers._blur import Blur, blur_of
+from darkpy.layers._window import WindowSpec, reach
 
 _OUTSIDE = torch.finfo(torch.float32).min  # what darknet takes for pixels outside the picture
 
@@ -31,15 +32,11 @@ class WindowMaximum(nn.Module):
         after = self.padding - self.before
         if self.before == after and 2 * self.before <= self.size:
             return F.max_pool2d(x, self.size, self.stride, self.before)
-        bottom, right = self._reach(x.shape[2], self.stride[0]), self._reach(x.shape[3], self.stride[1])
+        bottom = reach(x.shape[2], self.padding, self.size, self.stride[0])
+        right = reach(x.shape[3], self.padding, self.size, self.stride[1])
         if self.before or bottom or right:
             x = F.pad(x, (self.before, right, self.before, bottom), value=_OUTSIDE)
         return F.max_pool2d(x, self.size, self.stride)
-
-    def _reach(self, length: int, stride: int) -> int:
-        """Return how many pixels behind the picture the last window needs."""
-        last = (total_stride(length, self.padding, self.size, stride) - 1) * stride - self.before + self.size
-        return max(last - length, 0)
 
 
 class ChannelMaximum(nn.Module):
@@ -72,14 +69,9 @@ class Blurred(nn.Module):
 
 @layer("maxpool", "max")
 @dataclass(frozen=True, slots=True)
-class MaxpoolSpec(PlainSpec):
-    """Values of a [maxpool] section, sizes in pixels."""
+class MaxpoolSpec(WindowSpec):
+    """Values of a [maxpool] section."""
 
-    where: str
-    size: int
-    stride_x: int
-    stride_y: int
-    padding: int  # of both sides together
     out_channels: int  # 0: pool over windows; else over channels
     blur: Blur | None = None  # antialiasing: the strides are the blur's, the pooling's are 1
 
@@ -90,23 +82,10 @@ class MaxpoolSpec(PlainSpec):
                 "maxpool_zero_nonmax",
                 "not supported in this version of darkpy. Set maxpool_zero_nonmax=0 for a plain [maxpool].",
             )
-        stride = options.integer("stride", 1, at_least=1, loud=True)
-        stride_x = options.integer("stride_x", stride, at_least=1)
-        stride_y = options.integer("stride_y", stride, at_least=1)
-        size = options.integer("size", stride, at_least=1, loud=True)
-        padding = options.integer("padding", size - 1, at_least=0)
         out_channels = options.integer("out_channels", 1, at_least=1)
-        over_channels = options.flag("maxpool_depth")
-        blur = blur_of(options.integer("antialiasing", 0), stride_x, stride_y)
-        return cls(
-            where=options.where,
-            size=size,
-            stride_x=1 if blur else stride_x,
-            stride_y=1 if blur else stride_y,
-            padding=padding,
-            out_channels=out_channels if over_channels else 0,
-            blur=blur,
-        )
+        spec = cls.read(options, out_channels=out_channels if options.flag("maxpool_depth") else 0)
+        blur = blur_of(options.integer("antialiasing", 0), spec.stride_x, spec.stride_y)
+        return replace(spec, stride_x=1, stride_y=1, blur=blur) if blur else spec
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         pooled = self._pooled_shape(inputs)
@@ -121,14 +100,7 @@ class MaxpoolSpec(PlainSpec):
                     "Set it to a divisor of them."
                 )
             return Shape(self.out_channels, source.height, source.width)
-        height = total_stride(source.height, self.padding, self.size, self.stride_y)
-        width = total_stride(source.width, self.padding, self.size, self.stride_x)
-        if height < 1 or width < 1 or self.size > min(source.height, source.width) + self.padding:
-            raise CfgError(
-                f"{self.where} size={self.size} does not fit an input of {source.width}x{source.height}. "
-                "Use a smaller window, or a larger network width and height."
-            )
-        return Shape(source.channels, height, width)
+        return self.windows(source)
 
     def build(self, inputs: Sequence[Shape]) -> nn.Module:
         pooling = ChannelMaximum(self.out_channels) if self.out_channels else WindowMaximum(self)
@@ -138,17 +110,13 @@ class MaxpoolSpec(PlainSpec):
         if self.blur:
             pooled = self._pooled_shape(inputs)
             return f"{replace(self, blur=None).row(inputs, pooled)}\n{self.blur.row(pooled)}"
-        window = f"{self.size:2d}x{self.size:2d}/{self.stride_x:2d}"
-        tail = f"{inputs[0]} -> {output} {self.bflops(inputs, output):5.3f} BF"
         if self.out_channels:
-            return f"max-depth{'':9}{window}   {tail}"
-        if self.stride_x != self.stride_y:
-            return f"max{'':14}{window}x{self.stride_y:2d} {tail}"
-        return f"max{'':15}{window}   {tail}"
+            return replace(self, stride_y=self.stride_x).window_row("max-depth", inputs, output)  # it has one stride
+        return self.window_row("max", inputs, output)
 
     def bflops(self, inputs: Sequence[Shape], output: Shape) -> float:
         pooled = self._pooled_shape(inputs) if self.blur else output
-        return self.size * self.size * inputs[0].channels * pooled.height * pooled.width / 1e9
+        return WindowSpec.bflops(self, inputs, pooled)
 
     def announcements(self) -> tuple[str, ...]:
         """Return the line that darknet prints on stdout while it reads the section."""

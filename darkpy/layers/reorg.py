@@ -2,23 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 from torch import Tensor, nn
 
-from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import PlainSpec, Shape, layer
-from darkpy.layers._reorg import depth_to_space, space_to_depth
+from darkpy.layers._base import Shape, layer
+from darkpy.layers._reorg import BlockSpec, Rearranged, depth_to_space, space_to_depth
 
 
-class Reorg(nn.Module):
+class Reorg(Rearranged):
     """Space to depth of the input's memory, read as fewer channels of larger size; in reverse depth to space."""
-
-    def __init__(self, stride: int, *, is_reverse: bool) -> None:
-        super().__init__()
-        self.stride = stride
-        self.is_reverse = is_reverse
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, C s s, H / s, W / s), in reverse (B, C / s / s, H s, W s), for (B, C, H, W)."""
@@ -34,17 +27,8 @@ class Reorg(nn.Module):
 
 @layer("reorg")
 @dataclass(frozen=True, slots=True)
-class ReorgSpec(PlainSpec):
+class ReorgSpec(BlockSpec):
     """Values of a [reorg] section."""
-
-    where: str
-    stride: int  # pixels of a block, both ways
-    is_reverse: bool
-
-    @classmethod
-    def parse(cls, options: Options) -> Self:
-        stride = options.integer("stride", 1, at_least=1, loud=True)
-        return cls(options.where, stride, options.flag("reverse"))
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs

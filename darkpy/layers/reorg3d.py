@@ -2,23 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 from torch import Tensor, nn
 
-from darkpy.cfg.options import Options
 from darkpy.errors import CfgError
-from darkpy.layers._base import PlainSpec, Shape, layer
-from darkpy.layers._reorg import depth_to_space, space_to_depth
+from darkpy.layers._base import Shape, layer
+from darkpy.layers._reorg import BlockSpec, Rearranged, depth_to_space, space_to_depth
 
 
-class Reorg3d(nn.Module):
+class Reorg3d(Rearranged):
     """Space to depth. In reverse, darknet's own map, which is no inverse of that."""
-
-    def __init__(self, stride: int, *, is_reverse: bool) -> None:
-        super().__init__()
-        self.stride = stride
-        self.is_reverse = is_reverse
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, C s s, H / s, W / s), in reverse (B, C / s / s, H s, W s), for (B, C, H, W)."""
@@ -32,17 +25,8 @@ class Reorg3d(nn.Module):
 
 @layer("reorg3d")
 @dataclass(frozen=True, slots=True)
-class Reorg3dSpec(PlainSpec):
+class Reorg3dSpec(BlockSpec):
     """Values of a [reorg3d] section."""
-
-    where: str
-    stride: int  # pixels of a block, both ways
-    is_reverse: bool
-
-    @classmethod
-    def parse(cls, options: Options) -> Self:
-        stride = options.integer("stride", 1, at_least=1, loud=True)
-        return cls(options.where, stride, options.flag("reverse"))
 
     def output_shape(self, inputs: Sequence[Shape]) -> Shape:
         (source,) = inputs

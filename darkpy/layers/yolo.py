@@ -32,6 +32,7 @@ class Yolo(nn.Module):
     """Activates its input and decodes boxes; in training it passes its input on, for the loss to take."""
 
     type_id = 28  # darknet's number for [yolo], printed
+    has_loss = True
 
     def __init__(self, spec: "YoloSpec") -> None:
         super().__init__()

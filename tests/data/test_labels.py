@@ -58,12 +58,19 @@ def test_c17_a_label_in_the_labels_folder_is_pointed_at(tmp_path: Path) -> None:
     assert len(labels.truths) == 0
 
 
+needs_letter_case = pytest.mark.skipif(sys.platform != "linux", reason="file names without letter case")
+
+
 @pytest.mark.parametrize(
     ("wanted", "other"),
     [
         ("images/train/1.txt", "labels/train/1.txt"),
         ("a/images/images/1.txt", "a/images/labels/1.txt"),
-        pytest.param("obj/1.txt", "obj/1.TXT", marks=pytest.mark.skipif(sys.platform != "linux", reason="file names without letter case")),
+        pytest.param(
+            "obj/1.txt",
+            "obj/1.TXT",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="file names without letter case"),
+        ),
     ],
 )
 def test_a_label_elsewhere_is_pointed_at_and_no_empty_file_advised(
