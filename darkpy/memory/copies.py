@@ -155,3 +155,9 @@ class StreamCopies:
 def copies_for(device: torch.device) -> Copies:
     """Return what copies between a device and the host."""
     return ThreadCopies() if device.type in ("cpu", "mps") else StreamCopies(device)
+
+
+def bytes_of(tensor: Tensor) -> Tensor:
+    """Return the (N,) bytes of a tensor's storage."""
+    storage = tensor.untyped_storage()
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage, 0, (storage.nbytes(),), (1,))

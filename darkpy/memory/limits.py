@@ -83,7 +83,7 @@ def size_text(nbytes: int) -> str:
 
 
 def _of_machine(proc: Path) -> Iterator[Limit]:
-    memory = _numbers(proc / "meminfo", unit=1024)
+    memory = numbers_in(proc / "meminfo", unit=1024)
     if "MemAvailable" in memory:
         free = memory["MemAvailable"]
         reserve = max(RESERVE, int(RESERVE_SHARE * memory.get("MemTotal", 0)))
@@ -127,7 +127,7 @@ def _of_group(folder: Path, *, files: Sequence[str], usage: str, cache: str) -> 
     used_text = _read(folder / usage).strip()
     if not used_text.isdecimal():
         return
-    pages = _numbers(folder / "memory.stat")  # files that were read: given up when memory is short
+    pages = numbers_in(folder / "memory.stat")  # files that were read: given up when memory is short
     used = max(int(used_text) - sum(pages.get(cache.format(prefix), 0) for prefix in ("", "in")), 0)
     for name in files:
         value = _read(folder / name).strip()
@@ -136,7 +136,7 @@ def _of_group(folder: Path, *, files: Sequence[str], usage: str, cache: str) -> 
 
 
 def _of_process(proc: Path, of_process: Callable[[str], int | None]) -> Iterator[Limit]:
-    status = _numbers(proc / "self/status", unit=1024)
+    status = numbers_in(proc / "self/status", unit=1024)
     for name, option, key in (("RLIMIT_AS", "-v", "VmSize"), ("RLIMIT_DATA", "-d", "VmData")):
         value = of_process(name)
         if value is not None and key in status:
@@ -148,7 +148,7 @@ def _used_of(used: int, limit: int) -> str:
     return f"{size_text(limit)}, of which {size_text(used)} are used"
 
 
-def _numbers(path: Path, *, unit: int = 1) -> dict[str, int]:
+def numbers_in(path: Path, *, unit: int = 1) -> dict[str, int]:
     """Return the numbers of a file of lines like ``MemFree:  10130640 kB`` or ``active_file 4096``, times a unit."""
     found = {}
     for line in _read(path).splitlines():

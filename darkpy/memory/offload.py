@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from darkpy.memory.arena import Arena, Piece
-from darkpy.memory.copies import Copies, Ticket
+from darkpy.memory.copies import Copies, Ticket, bytes_of
 
 WINDOW = 64 * 2**20  # bytes of each window at least
 
@@ -40,7 +40,7 @@ class Slot:
         self.nbytes = tensor.untyped_storage().nbytes()
         self.is_near = tensor.device.type == "cpu"
         self.tensor: Tensor | None = tensor  # until it is written
-        self.written: Ticket = offload.copies.out(_bytes(tensor), piece.parts(self.nbytes), piece.written)
+        self.written: Ticket = offload.copies.out(bytes_of(tensor), piece.parts(self.nbytes), piece.written)
         self.fetched: tuple[Tensor, Ticket] | None = None
 
     def load(self, *, is_turn: bool) -> Tensor:
@@ -60,7 +60,7 @@ class Slot:
             self.fetched = fresh, self._begin_fetch(fresh)
 
     def _begin_fetch(self, fresh: Tensor) -> Ticket:
-        return self._offload.copies.back(self.piece.parts(self.nbytes), _bytes(fresh), self.piece.written)
+        return self._offload.copies.back(self.piece.parts(self.nbytes), bytes_of(fresh), self.piece.written)
 
     def __del__(self) -> None:
         for ticket in (self.written, *(() if self.fetched is None else (self.fetched[1],))):
@@ -140,9 +140,3 @@ class Offload:
             if left < 0:
                 return
             before.fetch()
-
-
-def _bytes(tensor: Tensor) -> Tensor:
-    """Return the (N,) bytes of a tensor's storage."""
-    storage = tensor.untyped_storage()
-    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage, 0, (storage.nbytes(),), (1,))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from darkpy.memory.arena import Arena
-from darkpy.memory.copies import Copies, Ticket
+from darkpy.memory.copies import Copies, Ticket, bytes_of
 
 _SENT = 64 * 2**20  # bytes that may be on their way back to the host
 
@@ -73,7 +73,7 @@ class Resting:
 
     def send(self, tensor: Tensor, target: list[Tensor], piece: "InHostMemory") -> None:
         """Begin to copy a tensor to the host; it is held until it is there."""
-        self._sent.append((tensor, self.copies.out(_bytes(tensor), target, piece.written)))
+        self._sent.append((tensor, self.copies.out(bytes_of(tensor), target, piece.written)))
         self._sent_bytes += tensor.untyped_storage().nbytes()
         self.settle(at_most=_SENT)
 
@@ -117,7 +117,7 @@ class InHostMemory:
             flat = self._parts()[0].view(self._like.dtype)
             return flat.as_strided(self._like.size(), self._like.stride(), flat.storage_offset())
         tensor = torch.empty_like(self._like, device=self._device)
-        self._owner.copies.back(self._parts(), _bytes(tensor), self.written).wait()
+        self._owner.copies.back(self._parts(), bytes_of(tensor), self.written).wait()
         return tensor
 
     def store(self, tensor: Tensor) -> None:
@@ -151,9 +151,3 @@ class ParkedTensor:
         """Return the tensor on the device; it belongs to the caller."""
         tensor = self._place.load()
         return tensor.clone() if self._place.is_lent else tensor
-
-
-def _bytes(tensor: Tensor) -> Tensor:
-    """Return the (N,) bytes of a tensor's storage."""
-    storage = tensor.untyped_storage()
-    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage, 0, (storage.nbytes(),), (1,))

@@ -110,13 +110,13 @@ class SavedActivations:
 
     def _find(self, tensor: Tensor) -> Value | None:
         """Return the value that a tensor is, or is a view of, if it is known at its present version."""
-        known = self._known.get(_address(tensor))
+        known = self._known.get(address_of(tensor))
         if known is None or known.is_gone() or known.version != tensor._version:
             return None
         return known.value
 
     def _learn(self, tensor: Tensor, value: Value, version: int) -> None:
-        self._known[_address(tensor)] = _Known(tensor, value, version)
+        self._known[address_of(tensor)] = _Known(tensor, value, version)
 
     def _after(self, operation: Any, args: Sequence[Any], kwargs: dict[str, Any], result: Any) -> None:
         """Take note of an operation of forward."""
@@ -207,7 +207,8 @@ def _is_parameter(tensor: Tensor) -> bool:
     return isinstance(tensor._base if tensor._is_view() else tensor, torch.nn.Parameter)
 
 
-def _address(tensor: Tensor) -> int:
+def address_of(tensor: Tensor) -> int:
+    """Return what tells a tensor's storage from all others that are there."""
     return int(tensor.untyped_storage()._cdata)
 
 

@@ -8,7 +8,7 @@ inside of an operation, such as the workspace of a convolution, is not seen.
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ from torch.utils.flop_counter import flop_registry
 from darkpy.memory.costs import Lifetime, Linear, Operation, Trace, Trip
 from darkpy.memory.parking import Parking
 from darkpy.memory.resting import Rest
-from darkpy.memory.saving import SavedActivations
+from darkpy.memory.saving import SavedActivations, address_of
 from darkpy.memory.suffix import Suffix
 from darkpy.memory.tiers import OFFLOADING
 from darkpy.memory.values import Kept
@@ -174,7 +174,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.memories: list[_Memory] = []
         self.away: list[_Away] = []
         self._resident = list(resident)  # held, so that no address is given away
-        self._known: dict[int, _Memory | None] = {_address(tensor): None for tensor in self._resident}
+        self._known: dict[int, _Memory | None] = {address_of(tensor): None for tensor in self._resident}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -189,7 +189,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def memory(self, tensor: Tensor) -> _Memory:
         """Return what is known of a tensor's storage, from now on; that of a resident one is of no account."""
-        address = _address(tensor)
+        address = address_of(tensor)
         if address in self._known:
             return self._known[address] or _Memory(Linear(), 0, "")
         storage = tensor.untyped_storage()
@@ -287,10 +287,6 @@ def _read_twice(operation: Any, args: Any) -> tuple[int, ...]:
     if operation == torch.ops.aten.native_batch_norm.default and args[5]:  # in training
         return (0,)
     return (0, 1) if operation == torch.ops.aten.native_batch_norm_backward.default else ()
-
-
-def _address(tensor: Tensor) -> int:
-    return cast(int, tensor.untyped_storage()._cdata)
 
 
 def _nbytes(tensor: Tensor) -> int:

@@ -1,12 +1,12 @@
 """How much memory a step took: on the device, as far as it tells, and in the host arena."""
 
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from darkpy.memory.limits import numbers_in
 from darkpy.memory.tiers import TieredMemory
 
 _STATUS = Path("/proc/self/status")
@@ -38,15 +38,15 @@ def device_peak(device: torch.device) -> int | None:
     return None if peak is None else int(peak(device))
 
 
+def of_process(key: str) -> int | None:
+    """Return bytes that Linux tells of this process, by their name there: ``VmRSS``, ``VmHWM``; None elsewhere."""
+    return numbers_in(_STATUS, unit=1024).get(key)
+
+
 def _process_peak() -> int | None:
-    try:
-        found = re.search(r"^VmHWM:\s*(\d+) kB$", _STATUS.read_text("utf-8"), re.MULTILINE)
-    except OSError:
-        found = None
-    if found is not None:
-        return int(found[1]) * 1024
-    if sys.platform == "win32":
-        return None
+    found = of_process("VmHWM")
+    if found is not None or sys.platform == "win32":
+        return found
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

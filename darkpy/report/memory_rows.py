@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from darkpy.events import Event, MemoryUsed
+from darkpy.report.memory_report import amount
 
+# fields of the event
 COLUMNS = ("iteration", "width", "height", "tier", "weights", "momentum", "device_peak", "arena", "blocks")
 
 
@@ -27,24 +29,12 @@ class MemoryRows:
         """Take note of an event."""
         if not isinstance(event, MemoryUsed) or self._failed:
             return
-        peak = "" if event.device_peak is None else event.device_peak
-        row = (
-            event.iteration,
-            event.width,
-            event.height,
-            event.tier,
-            event.weights,
-            event.momentum,
-            peak,
-            event.arena,
-            event.blocks,
-        )
         try:
             with self.path.open("a", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 if not file.tell():
                     writer.writerow(COLUMNS)
-                writer.writerow(row)
+                writer.writerow([getattr(event, column) for column in COLUMNS])  # None becomes nothing
         except OSError:  # a full disk must not end the training; the console has the line
             self._failed = True
 
@@ -58,13 +48,9 @@ def print_memory(event: Event) -> None:
 def memory_line(event: MemoryUsed) -> str:
     """Return the line on a console."""
     whole = "process" if event.of_process else "device"
-    parts = [f"weights {_amount(event.weights)}", f"momentum {_amount(event.momentum)}"]
-    peak = "not told by the system" if event.device_peak is None else _amount(event.device_peak)
+    parts = [f"weights {amount(event.weights)}", f"momentum {amount(event.momentum)}"]
+    peak = "not told by the system" if event.device_peak is None else amount(event.device_peak)
     text = f"Memory at {event.width}x{event.height}, tier {event.tier}: {whole} peak {peak} ({', '.join(parts)})"
     if event.blocks:
-        text += f"; host arena {_amount(event.arena)} in {event.blocks} block{'s' * (event.blocks > 1)}"
+        text += f"; host arena {amount(event.arena)} in {event.blocks} block{'s' * (event.blocks > 1)}"
     return text
-
-
-def _amount(nbytes: int) -> str:
-    return f"{nbytes / 1e9:.2f} GB" if nbytes >= 10**9 else f"{nbytes / 1e6:.1f} MB"

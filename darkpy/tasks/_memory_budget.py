@@ -11,9 +11,6 @@ from darkpy.memory.plan import WORKSPACE, Budget, Costs, Tier, Way
 from darkpy.tasks._memory_costs import Size, training_costs
 
 _MUCH = 1 << 62  # bytes, where nothing tells
-# The one fitted number: bytes beside tensors by which a process grows (oneDNN's kernels, threads, code that is read at
-# its first use), fitted on yolov3-tiny at 416x416 with a mini-batch of 2.
-LIBRARIES = 32 * 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +20,14 @@ class Plan:
     costs: Costs
     budget: Budget  # all that the network may have, weights included
     mini_batch: int
-    is_cpu: bool
-    has_file: bool  # offload_file: only with it offloading frees memory of a CPU
 
     def needs(self, way: Way, mini_batch: int) -> int:
         """Return the bytes on the device; on a CPU those in memory."""
-        if not self.is_cpu:
-            return self.costs.device(way, mini_batch)
-        away = 0 if self.has_file else way.pinned(mini_batch)
-        return self.costs.device(way, mini_batch) - WORKSPACE + LIBRARIES + away
+        return self.costs.device(way, mini_batch)
 
     def fitting(self, tier: Tier, mini_batch: int) -> Way | None:
         """Return the fastest way of a tier that fits; None if none does."""
-        for way in tier.ways:
-            has_host = self.is_cpu or way.pinned(mini_batch) <= self.budget.pinned
-            if has_host and self.needs(way, mini_batch) <= self.budget.device:
-                return way
-        return None
+        return self.costs.way(tier, mini_batch, self.budget)
 
     def lowest(self) -> tuple[Tier, Way] | None:
         """Return the lowest tier that fits, and its way; None if none does."""
@@ -81,12 +69,11 @@ def make_plan(
         device: Where the network is, with its weights.
         budget: What there is; None asks the device and the system.
     """
-    is_cpu = device.type == "cpu"
-    net = blueprint.net
-    costs = training_costs(blueprint, Size(*size), batch=net.images_per_iteration, near=is_cpu)
+    net, near = blueprint.net, device.type == "cpu"
+    costs = training_costs(blueprint, Size(*size), batch=net.images_per_iteration, near=near)
     if budget is None:
         budget = budget_of(device, resident=costs.states.parameters + costs.states.statistics)
-    return Plan(costs, budget, net.mini_batch, is_cpu, bool(net.offload_file))
+    return Plan(costs, budget, net.mini_batch)
 
 
 def budget_of(device: torch.device, *, resident: int) -> Budget:

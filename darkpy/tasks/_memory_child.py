@@ -4,7 +4,6 @@ Run as ``python -m darkpy.tasks._memory_child CFG WIDTH HEIGHT MINI_BATCH TIER T
 """
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -15,9 +14,8 @@ from darkpy.engine.optimizer import DarknetUpdate
 from darkpy.layers._base import StepKey
 from darkpy.memory.blocks import blocks_for
 from darkpy.memory.tiers import OFFLOADING, TieredMemory
+from darkpy.memory.usage import of_process
 from darkpy.tasks._network import build_network
-
-STATUS = Path("/proc/self/status")
 
 
 def main(arguments: list[str]) -> None:
@@ -26,7 +24,7 @@ def main(arguments: list[str]) -> None:
     width, height, mini_batch, tier, objects = map(int, numbers)
     blueprint = read_blueprint(Path(cfg))
     device = torch.device("cpu")
-    base = _status("VmRSS")
+    base = of_process("VmRSS")
     network = build_network(blueprint, device)
     memory = TieredMemory(tier, device, blocks=blocks_for(device, Path(file)) if tier in OFFLOADING else None)
     network.parking = memory.parking
@@ -42,13 +40,7 @@ def main(arguments: list[str]) -> None:
         with memory.step():
             network.losses(images, truths)
     memory.close()
-    print(json.dumps({"base": base, "peak": _status("VmHWM")}))
-
-
-def _status(key: str) -> int:
-    found = re.search(rf"^{key}:\s*(\d+) kB$", STATUS.read_text("utf-8"), re.MULTILINE)
-    assert found is not None
-    return int(found[1]) * 1024
+    print(json.dumps({"base": base, "peak": of_process("VmHWM")}))
 
 
 if __name__ == "__main__":

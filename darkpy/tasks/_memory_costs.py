@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -11,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from darkpy.blueprint import Blueprint
 from darkpy.engine.optimizer import DarknetUpdate
 from darkpy.layers._base import StepKey
+from darkpy.layers._head import Head, LossLayer
 from darkpy.layers.dropout import Dropout
 from darkpy.memory.costs import Linear, Trace
 from darkpy.memory.plan import Costs, States, Tier, Way
@@ -73,7 +75,8 @@ def training_costs(
     )
     ways = {key: Way(trace, states.momentum if key == (RESTING, True) else 0) for key, trace in recorded.items()}
     of_tiers = tuple(Tier(tier, tuple(way for (number, _), way in ways.items() if number == tier)) for tier in tiers)
-    return Costs(states, of_tiers, applied, batch, max(sizes, default=0))
+    has_file = bool(blueprint.net.offload_file)
+    return Costs(states, of_tiers, applied, batch, max(sizes, default=0), near=near, has_file=has_file)
 
 
 def _resident(network: Network, update: DarknetUpdate | None) -> list[Tensor]:
@@ -166,11 +169,14 @@ def _loss_bytes(network: Network, shapes: Mapping[int, tuple[int, ...]], size: S
 
 
 def _loss(network: Network, index: int, shape: tuple[int, ...], images: int, size: Size) -> Callable[[], object]:
-    inputs = torch.zeros(images, *shape)
+    inputs, module = torch.zeros(images, *shape), cast(LossLayer, network.layers[index])
+    network_size = (size.width, size.height)
+    if not isinstance(module, Head):  # of a classifier
+        return lambda: module.loss(inputs, torch.zeros(images, inputs[0].numel()), network_size).cost
     places = torch.arange(1, TRUTHS + 1) / (TRUTHS + 1)
     truths = torch.stack([places, places, torch.full_like(places, 0.2), torch.full_like(places, 0.2)], 1)
     rows = torch.nn.functional.pad(truths, (0, 1)).expand(images, -1, -1)
-    return lambda: network.head(index).loss(inputs, rows, (size.width, size.height)).cost
+    return lambda: module.loss(inputs, rows, network_size).cost
 
 
 def _bytes(tensor: Tensor) -> int:

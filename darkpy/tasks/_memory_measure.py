@@ -12,10 +12,10 @@ from darkpy.blueprint import Blueprint
 from darkpy.errors import SetupError
 from darkpy.memory.copies import CHUNK
 from darkpy.memory.limits import limits
+from darkpy.memory.plan import LIBRARIES
 from darkpy.memory.tiers import OFFLOADING, RESTING
+from darkpy.memory.usage import of_process
 from darkpy.report.memory_report import amount
-from darkpy.tasks._memory_budget import LIBRARIES
-from darkpy.tasks._memory_child import STATUS
 from darkpy.tasks._memory_costs import TRUTHS, Size, training_costs
 
 COPIES = 2  # of its weights that a convolution makes for itself: oneDNN orders them anew, once for each direction
@@ -73,7 +73,7 @@ def measure(blueprint: Blueprint, size: Size, *, tier: int, mini_batch: int) -> 
 
 
 def _check(predicted: int) -> None:
-    if not STATUS.exists():
+    if of_process("VmHWM") is None:
         raise SetupError("-measure: this system does not tell the memory of a process. Leave -measure out.")
     room = min((limit.left for limit in limits()), default=predicted)
     if predicted > room:

@@ -35,27 +35,21 @@ class MemoryTeller:
 
     def _tell(self, iteration: int) -> None:
         found = usage(self._memory, self._device)
-        if self._told is not None and found == self._told:
+        if found == self._told:
             return
         self._told = found
+        weights = sum(one.numel() * one.element_size() for one in self._network.parameters())
         self._emit(
             MemoryUsed(
                 iteration=iteration,
                 width=self.size[0],
                 height=self.size[1],
                 tier=self._memory.tier,
-                weights=sum(one.numel() * one.element_size() for one in self._network.parameters()),
-                momentum=_on_device(self._network, self._memory),
+                weights=weights,
+                momentum=weights if self._memory.rest is None else 0,  # else it is in the arena
                 device_peak=found.device,
                 of_process=self._device.type == "cpu",
                 arena=found.arena,
                 blocks=found.blocks,
             )
         )
-
-
-def _on_device(network: Network, memory: TieredMemory) -> int:
-    """Return the bytes of momentum that is on the device."""
-    if memory.rest is not None:
-        return 0
-    return sum(one.numel() * one.element_size() for one in network.parameters())

@@ -98,3 +98,12 @@ def test_detection_needs_the_weights_and_the_largest_live_set() -> None:
     assert weights == 4 * (16 * 27 + 16 * 16 * 9 + 16 * 16 + 3 * 16 + 4 * 16 + 2 * 16)
     assert first + picture <= trace.peak(1) < 3 * first
     assert trace.saved == trace.offloaded == Linear()
+
+
+@pytest.mark.parametrize("last", [lines("softmax", {}), lines("cost", {"type": "sse"})], ids=["softmax", "cost"])
+def test_a_classifier_is_planned_with_its_own_loss(last: str) -> None:
+    text = NET.format(width=64, height=64) + conv(filters=16, size=3, pad=1) + lines("avgpool", {}) + last
+    plan = plan_network(parse_sections(text.split("\n"), "x.cfg"), Path("x.cfg"))
+    (tier,) = training_costs(plan, SIZE, batch=8, tiers=(0,)).tiers
+    output = 16 * 96 * 64 * 4
+    assert output < tier.trace.peak(2) / 2 < 6 * output

@@ -106,7 +106,7 @@ def test_a_step_that_does_not_fit_is_not_begun(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_system_that_does_not_tell_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "STATUS", tmp_path / "none")
+    monkeypatch.setattr(measuring, "of_process", lambda key: None)
     with pytest.raises(SetupError, match=r"^-measure: this system does not tell the memory of a process. Leave"):
         measured(cfg(tmp_path))
 
