@@ -26,16 +26,6 @@ def drop(values: Tensor) -> Tensor:
     return torch.where(values.isfinite(), values, torch.zeros_like(values))
 
 
-class _GuardedOutput(Function):
-    @staticmethod
-    def forward(ctx: FunctionCtx, output: Tensor) -> Tensor:
-        return mend(output)
-
-    @staticmethod
-    def backward(ctx: FunctionCtx, gradient: Tensor) -> Tensor:
-        return gradient.clamp(-_LARGEST_DELTA, _LARGEST_DELTA)
-
-
 class _BoundedOutput(Function):
     @staticmethod
     def forward(ctx: FunctionCtx, output: Tensor) -> Tensor:
@@ -44,6 +34,12 @@ class _BoundedOutput(Function):
     @staticmethod
     def backward(ctx: FunctionCtx, gradient: Tensor) -> Tensor:
         return gradient.clamp(-_LARGEST_DELTA, _LARGEST_DELTA)
+
+
+class _GuardedOutput(_BoundedOutput):
+    @staticmethod
+    def forward(ctx: FunctionCtx, output: Tensor) -> Tensor:
+        return mend(output)
 
 
 class _GuardedInput(Function):

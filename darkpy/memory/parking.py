@@ -74,13 +74,17 @@ class Parking:
         return cast(Tensor, _Fork.apply(tensor, box)), box
 
 
-class _Read(torch.autograd.Function):
+class _Through(torch.autograd.Function):
+    """Passes a tensor on; its gradient has to do with a box."""
+
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, box: Box) -> Tensor:
         ctx.box = box
         ctx.set_materialize_grads(False)
         return tensor.view_as(tensor)
 
+
+class _Read(_Through):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[None, None]:
         if gradients[0] is not None:
@@ -88,13 +92,7 @@ class _Read(torch.autograd.Function):
         return None, None
 
 
-class _Fork(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, box: Box) -> Tensor:
-        ctx.box = box
-        ctx.set_materialize_grads(False)
-        return tensor.view_as(tensor)
-
+class _Fork(_Through):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, None]:
         box, ctx.box = ctx.box, None

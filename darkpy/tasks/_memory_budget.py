@@ -8,6 +8,7 @@ import torch
 from darkpy.blueprint import Blueprint
 from darkpy.memory.limits import limits
 from darkpy.memory.plan import WORKSPACE, Budget, Costs, Tier, Way
+from darkpy.memory.tiers import TIERS
 from darkpy.tasks._memory_costs import Size, training_costs
 
 _MUCH = 1 << 62  # bytes, where nothing tells
@@ -59,7 +60,12 @@ class Plan:
 
 
 def make_plan(
-    blueprint: Blueprint, size: tuple[int, int], device: torch.device, *, budget: Budget | None = None
+    blueprint: Blueprint,
+    size: tuple[int, int],
+    device: torch.device,
+    *,
+    budget: Budget | None = None,
+    tiers: tuple[int, ...] = TIERS,
 ) -> Plan:
     """Return the plan of a training; takes seconds.
 
@@ -68,9 +74,10 @@ def make_plan(
         size: The largest of the run: width, height in pixels.
         device: Where the network is, with its weights.
         budget: What there is; None asks the device and the system.
+        tiers: Which are wanted.
     """
     net, near = blueprint.net, device.type == "cpu"
-    costs = training_costs(blueprint, Size(*size), batch=net.images_per_iteration, near=near)
+    costs = training_costs(blueprint, Size(*size), batch=net.images_per_iteration, tiers=tiers, near=near)
     if budget is None:
         budget = budget_of(device, resident=costs.states.parameters + costs.states.statistics)
     return Plan(costs, budget, net.mini_batch)

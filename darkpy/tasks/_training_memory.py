@@ -48,7 +48,7 @@ def training_memory(
     if tier is None:
         tier, tight = _chosen(blueprint, make_plan(blueprint, size, device, budget=budget), size)
     elif tier in OFFLOADING and device.type != "cpu":
-        tight = make_plan(blueprint, size, device, budget=budget).way_of(tier).tight
+        tight = make_plan(blueprint, size, device, budget=budget, tiers=(tier,)).way_of(tier).tight
     limit_workspace(net, tier, device)
     if tier not in OFFLOADING and net.offload_file:
         say(f"[net] offload_file={net.offload_file}: has no effect without optimized_memory=2 or 3.")
